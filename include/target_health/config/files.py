@@ -1,0 +1,84 @@
+"""Reading a YAML file, and saying in one line what is wrong with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from target_health.errors import ConfigurationError
+from target_health.paths import SHIPPED_CONFIG
+
+
+class Section(BaseModel):
+    """A part of a configuration file: unknown keys are refused, values never change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+SectionType = TypeVar("SectionType", bound=Section)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML file; an absent or empty file is an empty mapping."""
+    if not path.exists():
+        return {}
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError, OSError) as problem:
+        detail = " ".join(str(problem).split())
+        raise ConfigurationError(f"{path}: cannot be read as YAML: {detail}") from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise ConfigurationError(f"{path}: must be a mapping of keys to values")
+    return content
+
+
+def with_defaults(name: str, directory: Path) -> dict[str, Any]:
+    """The shipped file of this name, overlaid key by key with the one in ``directory``."""
+    return merged(read_yaml(SHIPPED_CONFIG / name), read_yaml(directory / name))
+
+
+def merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """``above`` over ``below``, mapping by mapping."""
+    result = dict(below)
+    for key, value in above.items():
+        under = result.get(key)
+        if isinstance(under, dict) and isinstance(value, dict):
+            result[key] = merged(under, value)
+        else:
+            result[key] = value
+    return result
+
+
+def validated(model: type[SectionType], content: object, path: Path, at: str = "") -> SectionType:
+    """``content`` as ``model``; ``ConfigurationError`` names file, key and what is allowed."""
+    try:
+        return model.model_validate(content)
+    except ValidationError as problem:
+        raise ConfigurationError(f"{path}: {first_error(model, problem, at)}") from None
+
+
+def first_error(model: type[BaseModel], problem: ValidationError, at: str = "") -> str:
+    """The first of pydantic's errors as ``key: what is wrong and what is allowed``."""
+    error = problem.errors(include_url=False)[0]
+    key = ".".join([at, *map(str, error["loc"])] if at else map(str, error["loc"])) or "(file)"
+    if error["type"] == "extra_forbidden":
+        allowed = ", ".join(allowed_keys(model, error["loc"][:-1]))
+        return f"{key}: unknown key; allowed: {allowed}"
+    message = error["msg"].removeprefix("Value error, ")
+    return f"{key}: {message} (got {error['input']!r})"
+
+
+def allowed_keys(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """The keys that a model takes at a location inside it."""
+    for part in location:
+        field = model.model_fields.get(str(part))
+        annotation = field.annotation if field else None
+        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+            return sorted(model.model_fields)
+        model = annotation
+    return sorted(model.model_fields)

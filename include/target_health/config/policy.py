@@ -1,0 +1,22 @@
+"""``policy.yaml``: what the system may do by itself."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from target_health.config.files import Section
+from target_health.config.scoring import Count, Positive, Share, a_number
+
+Mode = Literal["act", "observe"]
+
+
+class Policy(Section):
+    mode: Mode
+    act_within_hours: Annotated[float, BeforeValidator(a_number), Field(gt=0)]
+    max_steps: Annotated[int, BeforeValidator(a_number), Field(ge=1, le=3)]
+    restore_after_healthy_runs: Positive
+    fuse_sites: Positive
+    fuse_fleet_share: Share
+    delivery_after_low_minutes: Count
