@@ -37,18 +37,17 @@ def migrate(connection: duckdb.DuckDBPyConnection, directory: Path = MIGRATIONS)
     connection.execute(
         "CREATE TABLE IF NOT EXISTS schema_migrations (number INTEGER, name VARCHAR)"
     )
-    row = connection.execute("SELECT coalesce(max(number), 0) FROM schema_migrations").fetchone()
-    assert row is not None
-    applied: int = row[0]
+    rows = connection.execute("SELECT number FROM schema_migrations").fetchall()
+    applied = {row[0] for row in rows}
     migrations = known_migrations(directory)
-    newest = migrations[-1].number if migrations else 0
-    if applied > newest:
+    unknown = applied - {migration.number for migration in migrations}
+    if unknown:
         raise TargetHealthError(
-            f"the warehouse has schema {applied}, this program knows {newest}: "
+            f"the warehouse has schema {max(unknown)}, which this program does not know: "
             "install the newer Target Health that wrote it"
         )
     for migration in migrations:
-        if migration.number <= applied:
+        if migration.number in applied:
             continue
         connection.execute("BEGIN")
         try:

@@ -1,0 +1,261 @@
+"""The hourly job, step by step; each DAG task and each command calls these.
+
+Every step opens the warehouse under the writer's lock, does its part in whole transactions, and
+may be run again at any time: what was done already stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import duckdb
+
+from target_health.config import Configuration
+from target_health.control import build_control, write_control
+from target_health.decisions import (
+    BRANCHES,
+    Action,
+    HumanDecision,
+    apply_planned,
+    decide,
+    last_acted,
+    load_states,
+    pause_sites,
+    planned_branches,
+    record_plan,
+    refuse_if_later,
+    resume_sites,
+)
+from target_health.decisions.evidence import site_evidence
+from target_health.errors import UsageError
+from target_health.landing import LandingReport, crawl_log_view_sql, land
+from target_health.modelling import make_scores, make_windows, modelled_until
+from target_health.modelling.models import run_select
+from target_health.modelling.ranges import Range
+from target_health.modelling.settings import longest_periods
+from target_health.paths import Home
+from target_health.times import iso
+from target_health.warehouse import open_writer
+from target_health.warehouse.publishing import publish_copy
+
+Progress = Callable[[str], None]
+
+
+def quiet(message: str) -> None:
+    """No progress shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """What one run did: its range, what landed, how far the models are, what was decided."""
+
+    start: datetime
+    end: datetime
+    acted: bool
+    landing: LandingReport | None
+    modelled_until: datetime | None
+    actions: tuple[Action, ...]
+
+
+def check_range(start: datetime, end: datetime) -> Range:
+    if start >= end:
+        raise UsageError(f"--start {iso(start)} must be before --end {iso(end)}")
+    return Range(start, end)
+
+
+def land_step(
+    home: Home,
+    configuration: Configuration,
+    *,
+    now: datetime,
+    inbox: str | Path | None = None,
+    progress: Progress = quiet,
+) -> LandingReport:
+    """Land what is new in the inbox."""
+    return land(home, configuration=configuration, inbox=inbox, now=now, progress=progress)
+
+
+def windows_step(
+    home: Home, configuration: Configuration, requested: Range, progress: Progress = quiet
+) -> datetime | None:
+    """Make the windows of the range, those since the last run, and those that late rows touched."""
+    with open_writer(home) as connection:
+        return make_windows(connection, home, configuration, requested, progress)
+
+
+def scores_step(
+    home: Home, configuration: Configuration, requested: Range, progress: Progress = quiet
+) -> datetime | None:
+    """Score the range's windows, and all whose score can have changed."""
+    with open_writer(home) as connection:
+        return make_scores(connection, configuration, requested, progress)
+
+
+def may_act(
+    connection: duckdb.DuckDBPyConnection,
+    configuration: Configuration,
+    end: datetime,
+    now: datetime,
+    act: bool | None,
+) -> bool:
+    """Whether a run up to ``end`` acts: as told, else only close to the clock.
+
+    Raises ``UsageError`` when told to act though a later run has acted.
+    """
+    if act is False:
+        return False
+    if act:
+        refuse_if_later(connection, end)
+        return True
+    acted = last_acted(connection)
+    near = timedelta(hours=configuration.policy.act_within_hours)
+    return abs(now - end) <= near and (acted is None or acted <= end)
+
+
+def decide_step(
+    home: Home,
+    configuration: Configuration,
+    end: datetime,
+    *,
+    now: datetime,
+    act: bool | None = None,
+) -> list[str]:
+    """Plan what the sites need as of ``end``; the branches to follow, none when not acting."""
+    with open_writer(home) as connection:
+        if not may_act(connection, configuration, end, now, act):
+            return []
+        evidence = site_evidence(connection, configuration, end)
+        states = load_states(connection)
+        decisions = decide(evidence, states, configuration.policy, configuration.sites, end)
+        record_plan(connection, decisions)
+        return planned_branches(connection, end)
+
+
+def act_step(home: Home, branch: str, end: datetime) -> list[Action]:
+    """Carry out what the plan up to ``end`` holds for one branch, once."""
+    with open_writer(home) as connection:
+        return apply_planned(connection, end, BRANCHES[branch])
+
+
+def publish_step(
+    home: Home, configuration: Configuration, *, now: datetime, control: bool
+) -> datetime | None:
+    """Publish the database, and with ``control`` the control file; returns its ``as_of``."""
+    with open_writer(home) as connection:
+        return publish(connection, home, configuration, now=now, control=control)
+
+
+def publish(
+    connection: duckdb.DuckDBPyConnection,
+    home: Home,
+    configuration: Configuration,
+    *,
+    now: datetime,
+    control: bool,
+) -> datetime | None:
+    """``publish_step`` on an open warehouse."""
+    as_of = modelled_until(connection, "windows")
+    run_select(
+        connection,
+        "CREATE OR REPLACE TABLE site_health AS ",
+        "site_health",
+        {
+            "as_of": as_of or now,
+            "config_version": configuration.version,
+            **longest_periods(configuration),
+        },
+    )
+    view = crawl_log_view_sql(connection, home)
+    connection.execute(f"CREATE OR REPLACE VIEW crawl_log AS {view}")
+    if control:
+        write_control(home, build_control(connection, configuration, now))
+    publish_copy(connection, home)
+    return as_of
+
+
+def run(
+    home: Home,
+    configuration: Configuration,
+    start: datetime,
+    end: datetime,
+    *,
+    now: datetime,
+    act: bool | None = None,
+    inbox: str | Path | None = None,
+    progress: Progress = quiet,
+) -> RunReport:
+    """The whole hourly job for a range: land, model, score, decide, publish.
+
+    With ``act`` the range's end counts as now; without, windows that the clock has not ended yet
+    are left for the next run. Raises ``UsageError`` for an empty range, and when told to act though
+    a later range has acted.
+    """
+    requested = check_range(start, end)
+    if act:
+        with open_writer(home) as connection:
+            refuse_if_later(connection, end)
+    elif now < end:
+        requested = Range(min(start, now), now)
+    landing = land_step(home, configuration, now=now, inbox=inbox, progress=progress)
+    windows_step(home, configuration, requested, progress)
+    until = scores_step(home, configuration, requested, progress)
+    branches = decide_step(home, configuration, requested.end, now=now, act=act)
+    actions = [
+        action for branch in branches for action in act_step(home, branch, requested.end)
+    ]
+    publish_step(home, configuration, now=now, control=bool(branches))
+    return RunReport(start, requested.end, bool(branches), landing, until, tuple(actions))
+
+
+def backfill(
+    home: Home,
+    configuration: Configuration,
+    start: datetime,
+    end: datetime,
+    *,
+    now: datetime,
+    active: Configuration | None = None,
+    progress: Progress = quiet,
+) -> RunReport:
+    """Windows and scores of a range in one pass, and every later score that it reaches.
+
+    ``active`` is the configuration in force, where ``configuration`` is another one to score
+    history with: windows then stay as they are. Never acts.
+    """
+    requested = check_range(start, min(end, max(now, start)))
+    landing = None
+    if active is None:
+        landing = land_step(home, configuration, now=now, progress=progress)
+        windows_step(home, configuration, requested, progress)
+    until = scores_step(home, configuration, requested, progress)
+    publish_step(home, active or configuration, now=now, control=False)
+    return RunReport(start, end, False, landing, until, ())
+
+
+def pause(
+    home: Home, configuration: Configuration, sites: list[str] | None, *, now: datetime,
+    by: str, why: str, since: datetime | None = None,
+) -> HumanDecision:
+    """A human pauses sites (None: all); state, control file and published copy change at once."""
+    with open_writer(home) as connection:
+        decision = pause_sites(
+            connection, configuration, sites, by=by, why=why, now=now, since=since
+        )
+        publish(connection, home, configuration, now=now, control=True)
+    return decision
+
+
+def resume(
+    home: Home, configuration: Configuration, sites: list[str] | None, *, now: datetime,
+    by: str, why: str, since: datetime | None = None, step: int | None = None,
+) -> HumanDecision:
+    """A human resumes sites (None: all paused ones), at once."""
+    with open_writer(home) as connection:
+        decision = resume_sites(
+            connection, configuration, sites, by=by, why=why, now=now, since=since, step=step
+        )
+        publish(connection, home, configuration, now=now, control=True)
+    return decision

@@ -1,0 +1,29 @@
+"""Ranges of time, in pieces that never cross a UTC midnight.
+
+What judges a window (baselines, flags, page profiles, window lengths) comes from windows at least
+a day older. So a SELECT over at most one UTC day finds all of that already in its tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from target_health.times import DAY, floor_day
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The windows that end in (start, end]."""
+
+    start: datetime
+    end: datetime
+
+    def days(self) -> Iterator[Range]:
+        """The range cut at every UTC midnight, in order; nothing for an empty one."""
+        start = self.start
+        while start < self.end:
+            end = min(floor_day(start) + DAY, self.end)
+            yield Range(start, end)
+            start = end

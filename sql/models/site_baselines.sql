@@ -1,0 +1,300 @@
+-- Grain: site, window_start, config_version.
+-- The site's own normal for each window. The windows of a site share most of their period, so what
+-- all of them share (the core) is totalled once and each adds its own edges; a period that holds
+-- too little is taken again at its longest.
+WITH wanted_windows AS (
+    SELECT
+        site_windows.site,
+        site_windows.window_start,
+        site_windows.window_end,
+        site_settings.min_baseline_requests,
+        site_settings.min_baseline_days,
+        site_windows.window_start - to_days(site_settings.baseline_gap_days) AS period_end,
+        site_windows.window_start - to_days(site_settings.baseline_days) AS usual_start,
+        site_windows.window_start - to_days(site_settings.baseline_max_days) AS longest_start,
+        CASE
+            WHEN site_windows.window_start >= site_settings.baseline_from
+                THEN site_settings.baseline_from
+        END AS baseline_from
+    FROM site_windows
+    INNER JOIN site_settings ON site_windows.site = site_settings.site
+    WHERE site_windows.window_end > $start AND site_windows.window_end <= $end
+),
+
+flags AS (
+    SELECT
+        site,
+        window_start
+    FROM window_flags
+    WHERE
+        config_version = $config_version
+        AND window_start >= date_trunc('day', $start) - to_days($longest_stretched_days)
+        AND window_end <= $start
+),
+
+history AS NOT MATERIALIZED (
+    SELECT
+        site_windows.site,
+        site_windows.window_start,
+        site_windows.window_end,
+        site_windows.requests,
+        site_windows.judged,
+        site_windows.ok,
+        site_windows.hard_blocks,
+        site_windows.challenges,
+        site_windows.soft_blocks,
+        site_windows.unknown,
+        site_windows.server_errors,
+        site_windows.redirects,
+        site_windows.p95_latency_ms,
+        CASE
+            WHEN site_windows.ok >= site_settings.min_ok_for_p95
+                THEN site_windows.p95_latency_ms
+        END AS solid_p95_ms,
+        CASE
+            WHEN site_windows.judged > 0 THEN date_trunc('day', site_windows.window_start)
+        END AS judged_day,
+        flags.site IS NOT NULL AS is_flagged
+    FROM site_windows
+    INNER JOIN site_settings ON site_windows.site = site_settings.site
+    LEFT JOIN flags
+        ON
+            site_windows.site = flags.site
+            AND site_windows.window_start = flags.window_start
+    WHERE
+        site_windows.window_start
+        >= date_trunc('day', $start) - to_days($longest_stretched_days)
+        AND site_windows.window_end <= $end
+),
+
+usual_periods AS (
+    SELECT
+        site,
+        window_start,
+        greatest(usual_start, baseline_from) AS period_start,
+        period_end
+    FROM wanted_windows
+),
+
+core_periods AS (
+    SELECT
+        site,
+        max(period_start) AS core_start,
+        min(period_end) AS core_end
+    FROM usual_periods
+    GROUP BY site
+),
+
+usual_history AS (
+    SELECT
+        history.*,
+        history.window_start >= core_periods.core_start
+        AND history.window_end <= core_periods.core_end AS is_core
+    FROM history
+    INNER JOIN core_periods ON history.site = core_periods.site
+    WHERE
+        history.window_start
+        >= date_trunc('day', $start) - to_days($longest_period_days)
+),
+
+core_totals AS (
+    SELECT
+        site,
+        sum(requests) FILTER (NOT is_flagged) AS requests,
+        sum(judged) FILTER (NOT is_flagged) AS judged,
+        sum(ok) FILTER (NOT is_flagged) AS ok,
+        sum(hard_blocks) FILTER (NOT is_flagged) AS hard_blocks,
+        sum(challenges) FILTER (NOT is_flagged) AS challenges,
+        sum(soft_blocks) FILTER (NOT is_flagged) AS soft_blocks,
+        sum(unknown) FILTER (NOT is_flagged) AS unknown,
+        sum(server_errors) FILTER (NOT is_flagged) AS server_errors,
+        sum(redirects) FILTER (NOT is_flagged) AS redirects,
+        sum(judged) AS judged_with_flagged,
+        list(solid_p95_ms) FILTER (NOT is_flagged AND solid_p95_ms IS NOT NULL) AS solid_p95s_ms,
+        list(p95_latency_ms) FILTER (
+            NOT is_flagged AND solid_p95_ms IS NULL AND p95_latency_ms IS NOT NULL
+        ) AS thin_p95s_ms,
+        list(DISTINCT judged_day) FILTER (NOT is_flagged AND judged_day IS NOT NULL) AS days,
+        list(DISTINCT judged_day) FILTER (judged_day IS NOT NULL) AS days_with_flagged
+    FROM usual_history
+    WHERE is_core
+    GROUP BY site
+),
+
+edge_totals AS (
+    SELECT
+        usual_periods.site,
+        usual_periods.window_start,
+        sum(edges.requests) FILTER (NOT edges.is_flagged) AS requests,
+        sum(edges.judged) FILTER (NOT edges.is_flagged) AS judged,
+        sum(edges.ok) FILTER (NOT edges.is_flagged) AS ok,
+        sum(edges.hard_blocks) FILTER (NOT edges.is_flagged) AS hard_blocks,
+        sum(edges.challenges) FILTER (NOT edges.is_flagged) AS challenges,
+        sum(edges.soft_blocks) FILTER (NOT edges.is_flagged) AS soft_blocks,
+        sum(edges.unknown) FILTER (NOT edges.is_flagged) AS unknown,
+        sum(edges.server_errors) FILTER (NOT edges.is_flagged) AS server_errors,
+        sum(edges.redirects) FILTER (NOT edges.is_flagged) AS redirects,
+        sum(edges.judged) AS judged_with_flagged,
+        list(edges.solid_p95_ms) FILTER (
+            NOT edges.is_flagged AND edges.solid_p95_ms IS NOT NULL
+        ) AS solid_p95s_ms,
+        list(edges.p95_latency_ms) FILTER (
+            NOT edges.is_flagged
+            AND edges.solid_p95_ms IS NULL
+            AND edges.p95_latency_ms IS NOT NULL
+        ) AS thin_p95s_ms,
+        list(DISTINCT edges.judged_day) FILTER (
+            NOT edges.is_flagged AND edges.judged_day IS NOT NULL
+        ) AS days,
+        list(DISTINCT edges.judged_day) FILTER (edges.judged_day IS NOT NULL) AS days_with_flagged
+    FROM usual_periods
+    INNER JOIN usual_history AS edges
+        ON
+            usual_periods.site = edges.site
+            AND edges.window_start >= usual_periods.period_start
+            AND edges.window_end <= usual_periods.period_end
+    WHERE NOT edges.is_core
+    GROUP BY usual_periods.site, usual_periods.window_start
+),
+
+usual_totals AS (
+    SELECT
+        usual_periods.site,
+        usual_periods.window_start,
+        usual_periods.period_start,
+        usual_periods.period_end,
+        coalesce(core_totals.requests, 0) + coalesce(edge_totals.requests, 0) AS requests,
+        coalesce(core_totals.judged, 0) + coalesce(edge_totals.judged, 0) AS judged,
+        coalesce(core_totals.ok, 0) + coalesce(edge_totals.ok, 0) AS ok,
+        coalesce(core_totals.hard_blocks, 0) + coalesce(edge_totals.hard_blocks, 0) AS hard_blocks,
+        coalesce(core_totals.challenges, 0) + coalesce(edge_totals.challenges, 0) AS challenges,
+        coalesce(core_totals.soft_blocks, 0) + coalesce(edge_totals.soft_blocks, 0) AS soft_blocks,
+        coalesce(core_totals.unknown, 0) + coalesce(edge_totals.unknown, 0) AS unknown,
+        coalesce(core_totals.server_errors, 0)
+        + coalesce(edge_totals.server_errors, 0) AS server_errors,
+        coalesce(core_totals.redirects, 0) + coalesce(edge_totals.redirects, 0) AS redirects,
+        coalesce(core_totals.judged_with_flagged, 0)
+        + coalesce(edge_totals.judged_with_flagged, 0) AS judged_with_flagged,
+        list_concat(core_totals.solid_p95s_ms, edge_totals.solid_p95s_ms) AS solid_p95s_ms,
+        list_concat(core_totals.thin_p95s_ms, edge_totals.thin_p95s_ms) AS thin_p95s_ms,
+        len(list_distinct(list_concat(core_totals.days, edge_totals.days))) AS days,
+        len(list_distinct(
+            list_concat(core_totals.days_with_flagged, edge_totals.days_with_flagged)
+        )) AS days_with_flagged
+    FROM usual_periods
+    LEFT JOIN core_totals ON usual_periods.site = core_totals.site
+    LEFT JOIN edge_totals
+        ON
+            usual_periods.site = edge_totals.site
+            AND usual_periods.window_start = edge_totals.window_start
+),
+
+longest_periods AS (
+    SELECT
+        wanted_windows.site,
+        wanted_windows.window_start,
+        greatest(wanted_windows.longest_start, wanted_windows.baseline_from) AS period_start,
+        wanted_windows.period_end
+    FROM wanted_windows
+    INNER JOIN usual_totals
+        ON
+            wanted_windows.site = usual_totals.site
+            AND wanted_windows.window_start = usual_totals.window_start
+    WHERE
+        usual_totals.judged < wanted_windows.min_baseline_requests
+        OR coalesce(usual_totals.days, 0) < wanted_windows.min_baseline_days
+),
+
+longest_totals AS (
+    SELECT
+        longest_periods.site,
+        longest_periods.window_start,
+        longest_periods.period_start,
+        longest_periods.period_end,
+        coalesce(sum(history.requests) FILTER (NOT history.is_flagged), 0) AS requests,
+        coalesce(sum(history.judged) FILTER (NOT history.is_flagged), 0) AS judged,
+        coalesce(sum(history.ok) FILTER (NOT history.is_flagged), 0) AS ok,
+        coalesce(sum(history.hard_blocks) FILTER (NOT history.is_flagged), 0) AS hard_blocks,
+        coalesce(sum(history.challenges) FILTER (NOT history.is_flagged), 0) AS challenges,
+        coalesce(sum(history.soft_blocks) FILTER (NOT history.is_flagged), 0) AS soft_blocks,
+        coalesce(sum(history.unknown) FILTER (NOT history.is_flagged), 0) AS unknown,
+        coalesce(sum(history.server_errors) FILTER (NOT history.is_flagged), 0) AS server_errors,
+        coalesce(sum(history.redirects) FILTER (NOT history.is_flagged), 0) AS redirects,
+        coalesce(sum(history.judged), 0) AS judged_with_flagged,
+        list(history.solid_p95_ms) FILTER (
+            NOT history.is_flagged AND history.solid_p95_ms IS NOT NULL
+        ) AS solid_p95s_ms,
+        list(history.p95_latency_ms) FILTER (
+            NOT history.is_flagged
+            AND history.solid_p95_ms IS NULL
+            AND history.p95_latency_ms IS NOT NULL
+        ) AS thin_p95s_ms,
+        count(DISTINCT history.judged_day) FILTER (NOT history.is_flagged) AS days,
+        count(DISTINCT history.judged_day) AS days_with_flagged
+    FROM longest_periods
+    LEFT JOIN history
+        ON
+            longest_periods.site = history.site
+            AND history.window_start >= longest_periods.period_start
+            AND history.window_end <= longest_periods.period_end
+    GROUP BY ALL
+),
+
+totals AS (
+    SELECT * FROM longest_totals
+    UNION ALL BY NAME
+    SELECT * FROM usual_totals
+    ANTI JOIN longest_totals
+        ON
+            usual_totals.site = longest_totals.site
+            AND usual_totals.window_start = longest_totals.window_start
+),
+
+judged_totals AS (
+    SELECT
+        totals.*,
+        wanted_windows.window_end,
+        coalesce(totals.days, 0) AS judged_days,
+        totals.judged >= wanted_windows.min_baseline_requests
+        AND coalesce(totals.days, 0) >= wanted_windows.min_baseline_days AS is_enough,
+        totals.judged_with_flagged >= wanted_windows.min_baseline_requests
+        AND coalesce(totals.days_with_flagged, 0)
+        >= wanted_windows.min_baseline_days AS is_enough_with_flagged,
+        CASE
+            WHEN len(totals.solid_p95s_ms) > 0 THEN totals.solid_p95s_ms
+            ELSE totals.thin_p95s_ms
+        END AS p95s_ms
+    FROM totals
+    INNER JOIN wanted_windows
+        ON
+            totals.site = wanted_windows.site
+            AND totals.window_start = wanted_windows.window_start
+)
+
+SELECT
+    site,
+    window_start,
+    window_end,
+    $config_version AS config_version,
+    period_start,
+    period_end,
+    is_enough,
+    NOT is_enough AND is_enough_with_flagged AS is_used_up,
+    judged::BIGINT AS baseline_requests,
+    judged_days AS baseline_days,
+    CASE WHEN is_enough THEN hard_blocks / judged END AS base_hard_block_rate,
+    CASE WHEN is_enough THEN challenges / judged END AS base_challenge_rate,
+    CASE WHEN is_enough THEN soft_blocks / judged END AS base_soft_block_rate,
+    CASE
+        WHEN is_enough THEN (hard_blocks + challenges + soft_blocks) / judged
+    END AS base_denied_share,
+    CASE WHEN is_enough THEN unknown / nullif(requests, 0) END AS base_unknown_share,
+    CASE WHEN is_enough THEN ok / nullif(requests - redirects, 0) END AS base_delivery_share,
+    CASE
+        WHEN is_enough
+            THEN
+                (hard_blocks + challenges + soft_blocks + unknown + server_errors)
+                / nullif(requests - redirects, 0)
+    END AS base_failure_share,
+    CASE WHEN is_enough THEN list_aggregate(p95s_ms, 'median') END AS base_p95_latency_ms
+FROM judged_totals

@@ -1,0 +1,394 @@
+-- Grain: site, window_start, config_version.
+-- Windows that started before a site's `evidence_from` are left out, so that the same SELECT says
+-- what the windows since the last action give by themselves.
+WITH measured_windows AS (
+    SELECT
+        site_windows.*,
+        site_baselines.is_enough,
+        site_baselines.is_used_up,
+        site_baselines.baseline_requests,
+        site_baselines.baseline_days,
+        site_baselines.base_hard_block_rate,
+        site_baselines.base_challenge_rate,
+        site_baselines.base_soft_block_rate,
+        site_baselines.base_denied_share,
+        site_baselines.base_unknown_share,
+        site_baselines.base_delivery_share,
+        site_baselines.base_p95_latency_ms,
+        site_windows.hard_blocks / nullif(site_windows.judged, 0) AS hard_block_rate,
+        site_windows.challenges / nullif(site_windows.judged, 0) AS challenge_rate,
+        site_windows.soft_blocks / nullif(site_windows.judged, 0) AS soft_block_rate,
+        (site_windows.hard_blocks + site_windows.challenges + site_windows.soft_blocks)
+        / nullif(site_windows.judged, 0) AS denied_share,
+        site_windows.ok
+        / nullif(site_windows.requests - site_windows.redirects, 0) AS delivery_share
+    FROM site_windows
+    INNER JOIN site_baselines
+        ON
+            site_windows.site = site_baselines.site
+            AND site_windows.window_start = site_baselines.window_start
+            AND site_baselines.config_version = $config_version
+            AND site_baselines.window_end > $start
+            AND site_baselines.window_end <= $end
+    WHERE site_windows.window_end > $start AND site_windows.window_end <= $end
+),
+
+judged_windows AS (
+    SELECT
+        measured_windows.*,
+        CASE
+            WHEN
+                measured_windows.requests >= site_settings.min_requests
+                AND measured_windows.unknown
+                > site_settings.mostly_unknown_share * measured_windows.requests
+                AND (
+                    NOT measured_windows.is_enough
+                    OR measured_windows.unknown / measured_windows.requests
+                    > measured_windows.base_unknown_share
+                    + site_settings.mostly_unknown_rise
+                    + 1e-9
+                )
+                THEN 'mostly unknown'
+            WHEN
+                measured_windows.judged < site_settings.min_requests
+                THEN 'not enough requests'
+            WHEN measured_windows.is_used_up THEN 'baseline used up'
+            WHEN NOT measured_windows.is_enough THEN 'no baseline yet'
+        END AS unscored_reason,
+        site_settings.hard_block_weight * least(1, greatest(0, (
+            measured_windows.hard_block_rate - measured_windows.base_hard_block_rate
+        ) / site_settings.full_rate_rise)) AS hard_block_cost,
+        site_settings.challenge_weight * least(1, greatest(0, (
+            measured_windows.challenge_rate - measured_windows.base_challenge_rate
+        ) / site_settings.full_rate_rise)) AS challenge_cost,
+        site_settings.soft_block_weight * least(1, greatest(0, (
+            measured_windows.soft_block_rate - measured_windows.base_soft_block_rate
+        ) / site_settings.full_rate_rise)) AS soft_block_cost,
+        site_settings.latency_weight * CASE
+            WHEN
+                measured_windows.p95_latency_ms IS NULL
+                OR measured_windows.base_p95_latency_ms IS NULL
+                THEN 0
+            ELSE
+                least(1, greatest(0, (
+                    measured_windows.p95_latency_ms
+                    / greatest(measured_windows.base_p95_latency_ms, 1) - 1
+                ) / (site_settings.full_latency_factor - 1)))
+        END AS latency_cost,
+        CASE
+            WHEN measured_windows.base_denied_share <= site_settings.max_base_denied_share
+                THEN
+                    least(
+                        1,
+                        (1 - measured_windows.denied_share)
+                        / (1 - measured_windows.base_denied_share)
+                    )
+        END AS served_share_if_scored,
+        coalesce(
+            measured_windows.base_delivery_share - measured_windows.delivery_share
+            >= site_settings.delivery_fall - 1e-9,
+            FALSE
+        ) AS has_delivery_fallen
+    FROM measured_windows
+    INNER JOIN site_settings ON measured_windows.site = site_settings.site
+),
+
+scored_windows AS (
+    SELECT
+        *,
+        CASE
+            WHEN unscored_reason IS NULL
+                THEN
+                    round_even(
+                        100 - (
+                            hard_block_cost + challenge_cost + soft_block_cost + latency_cost
+                        ),
+                        0
+                    )
+        END AS score,
+        CASE WHEN unscored_reason IS NULL THEN served_share_if_scored END AS served_share
+    FROM judged_windows
+),
+
+earlier_scores AS (
+    SELECT
+        site,
+        window_start,
+        window_end,
+        window_minutes,
+        score,
+        served_share,
+        band,
+        list_contains(reasons, 'refusal') AS stands_on_refusal,
+        row_number() OVER (
+            PARTITION BY site ORDER BY window_start DESC
+        ) AS scored_ago
+    FROM site_scores
+    WHERE
+        config_version = $config_version
+        AND score IS NOT NULL
+        AND window_end <= $start
+        AND window_start >= $start - to_days($longest_stretched_days)
+        AND site IN (SELECT scored_windows.site FROM scored_windows)
+),
+
+all_scores AS (
+    SELECT
+        site,
+        window_start,
+        window_end,
+        window_minutes,
+        score,
+        served_share,
+        NULL AS earlier_band,
+        FALSE AS stood_on_refusal
+    FROM scored_windows
+    UNION ALL
+    SELECT
+        site,
+        window_start,
+        window_end,
+        window_minutes,
+        score,
+        served_share,
+        band AS earlier_band,
+        stands_on_refusal AS stood_on_refusal
+    FROM earlier_scores
+    WHERE
+        window_start > date_trunc('day', $start) - to_days($longest_smoothing_days)
+        OR scored_ago < $longest_low_row
+),
+
+timeline AS (
+    SELECT
+        all_scores.*,
+        all_scores.score < site_settings.healthy_from
+        OR coalesce(
+            all_scores.served_share < site_settings.pause_below_served_share - 1e-9, FALSE
+        ) AS is_low
+    FROM all_scores
+    INNER JOIN site_settings ON all_scores.site = site_settings.site
+    LEFT JOIN evidence_from ON all_scores.site = evidence_from.site
+    WHERE all_scores.window_start >= coalesce(evidence_from.since_at, all_scores.window_start)
+),
+
+scored_timeline AS (
+    SELECT
+        site,
+        window_start,
+        row_number() OVER by_site AS scored_number,
+        count(*) FILTER (NOT is_low) OVER by_site AS good_so_far
+    FROM timeline
+    WHERE score IS NOT NULL
+    WINDOW by_site AS (PARTITION BY site ORDER BY window_start)
+),
+
+low_runs AS (
+    SELECT
+        site,
+        window_start,
+        row_number() OVER (
+            PARTITION BY site, good_so_far ORDER BY window_start
+        ) - CASE WHEN good_so_far > 0 THEN 1 ELSE 0 END AS low_in_a_row
+    FROM scored_timeline
+),
+
+wanted_windows AS (
+    SELECT
+        site,
+        window_start,
+        window_end
+    FROM timeline
+    WHERE window_end > $start
+),
+
+smoothed AS (
+    SELECT
+        wanted_windows.site,
+        wanted_windows.window_start,
+        round(sum(
+            recent.score * pow(0.5, date_diff(
+                'second', recent.window_start, wanted_windows.window_start
+            ) / (60 * site_settings.smoothing_half_life_minutes))
+        ) FILTER (recent.score IS NOT NULL)
+        / sum(
+            pow(0.5, date_diff(
+                'second', recent.window_start, wanted_windows.window_start
+            ) / (60 * site_settings.smoothing_half_life_minutes))
+        ) FILTER (recent.score IS NOT NULL), 9) AS smoothed_score,
+        round(sum(
+            recent.served_share * pow(0.5, date_diff(
+                'second', recent.window_start, wanted_windows.window_start
+            ) / (60 * site_settings.smoothing_half_life_minutes))
+        ) FILTER (recent.served_share IS NOT NULL)
+        / sum(
+            pow(0.5, date_diff(
+                'second', recent.window_start, wanted_windows.window_start
+            ) / (60 * site_settings.smoothing_half_life_minutes))
+        ) FILTER (recent.served_share IS NOT NULL), 9) AS smoothed_served_share,
+        coalesce(sum(recent.window_minutes) FILTER (
+            recent.is_low
+            AND recent.window_end
+            > wanted_windows.window_end - to_hours(site_settings.lasting_hours)
+        ), 0) AS low_minutes
+    FROM wanted_windows
+    INNER JOIN site_settings ON wanted_windows.site = site_settings.site
+    LEFT JOIN timeline AS recent
+        ON
+            wanted_windows.site = recent.site
+            AND recent.window_start <= wanted_windows.window_start
+            AND recent.window_start
+            > wanted_windows.window_start - to_hours(site_settings.smoothing_hours)
+    GROUP BY wanted_windows.site, wanted_windows.window_start
+),
+
+worst_bands AS (
+    SELECT
+        timeline.site,
+        timeline.window_start,
+        timeline.window_end,
+        timeline.window_minutes,
+        timeline.score,
+        timeline.earlier_band,
+        timeline.stood_on_refusal,
+        smoothed.smoothed_score,
+        smoothed.smoothed_served_share,
+        coalesce(
+            smoothed.smoothed_served_share < site_settings.pause_below_served_share - 1e-9,
+            FALSE
+        ) AS is_refused,
+        CASE
+            WHEN low_runs.low_in_a_row >= site_settings.low_windows_in_a_row THEN 'resisting'
+            WHEN smoothed.low_minutes < site_settings.degraded_after_low_minutes THEN 'healthy'
+            WHEN smoothed.low_minutes < site_settings.resisting_after_low_minutes THEN 'degraded'
+            ELSE 'resisting'
+        END AS worst_band,
+        CASE
+            WHEN
+                is_refused OR round_even(smoothed.smoothed_score, 0) < site_settings.degraded_from
+                THEN 'resisting'
+            WHEN round_even(smoothed.smoothed_score, 0) < site_settings.healthy_from
+                THEN 'degraded'
+            ELSE 'healthy'
+        END AS shown_band
+    FROM timeline
+    INNER JOIN site_settings ON timeline.site = site_settings.site
+    LEFT JOIN smoothed
+        ON timeline.site = smoothed.site AND timeline.window_start = smoothed.window_start
+    LEFT JOIN low_runs
+        ON timeline.site = low_runs.site AND timeline.window_start = low_runs.window_start
+),
+
+own_bands AS (
+    SELECT
+        *,
+        CASE
+            WHEN score IS NULL THEN NULL
+            WHEN earlier_band IS NOT NULL THEN earlier_band
+            WHEN worst_band = 'healthy' OR shown_band = 'healthy' THEN 'healthy'
+            WHEN worst_band = 'degraded' THEN 'degraded'
+            ELSE shown_band
+        END AS own_band,
+        CASE
+            WHEN score IS NULL THEN NULL
+            WHEN earlier_band IS NOT NULL THEN stood_on_refusal
+            ELSE worst_band = 'resisting' AND is_refused
+        END AS own_refusal
+    FROM worst_bands
+),
+
+standing_bands AS (
+    SELECT
+        *,
+        last_value(own_band IGNORE NULLS) OVER so_far AS standing_band,
+        last_value(own_refusal IGNORE NULLS) OVER so_far AS standing_refusal,
+        max(window_end) FILTER (score IS NOT NULL) OVER so_far AS last_scored_end
+    FROM own_bands
+    WINDOW so_far AS (
+        PARTITION BY site ORDER BY window_start
+        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+    )
+),
+
+bands AS (
+    SELECT
+        site,
+        window_start,
+        smoothed_score,
+        smoothed_served_share,
+        standing_refusal,
+        CASE
+            WHEN
+                last_scored_end IS NULL
+                OR last_scored_end < window_end - INTERVAL 24 HOUR - to_minutes(window_minutes)
+                THEN 'unscored'
+            ELSE standing_band
+        END AS band
+    FROM standing_bands
+    WHERE window_end > $start
+)
+
+SELECT
+    scored_windows.site,
+    scored_windows.window_start,
+    $config_version AS config_version,
+    scored_windows.window_end,
+    scored_windows.window_minutes,
+    scored_windows.score,
+    scored_windows.unscored_reason,
+    bands.smoothed_score,
+    scored_windows.served_share,
+    bands.smoothed_served_share,
+    bands.band,
+    list_concat(
+        CASE WHEN bands.band = 'resisting' AND bands.standing_refusal THEN ['refusal'] ELSE [] END,
+        CASE
+            WHEN scored_windows.score IS NULL THEN []
+            ELSE
+                list_concat(
+                    list_transform(
+                        list_sort(list_filter(
+                            [
+                                {'cost': -scored_windows.hard_block_cost, 'tie': 1, 'name': 'hard_block'},
+                                {'cost': -scored_windows.challenge_cost, 'tie': 2, 'name': 'challenge'},
+                                {'cost': -scored_windows.soft_block_cost, 'tie': 3, 'name': 'soft_block'},
+                                {'cost': -scored_windows.latency_cost, 'tie': 4, 'name': 'latency'}
+                            ],
+                            lambda signal : signal.cost <= -site_settings.reason_points
+                        )),
+                        lambda signal : signal.name
+                    ),
+                    CASE WHEN scored_windows.has_delivery_fallen THEN ['delivery'] ELSE [] END
+                )
+        END
+    ) AS reasons,
+    CASE WHEN scored_windows.score IS NOT NULL THEN scored_windows.hard_block_cost END
+        AS hard_block_penalty,
+    CASE WHEN scored_windows.score IS NOT NULL THEN scored_windows.challenge_cost END
+        AS challenge_penalty,
+    CASE WHEN scored_windows.score IS NOT NULL THEN scored_windows.soft_block_cost END
+        AS soft_block_penalty,
+    CASE WHEN scored_windows.score IS NOT NULL THEN scored_windows.latency_cost END
+        AS latency_penalty,
+    scored_windows.hard_block_rate,
+    scored_windows.challenge_rate,
+    scored_windows.soft_block_rate,
+    scored_windows.p95_latency_ms,
+    scored_windows.base_hard_block_rate,
+    scored_windows.base_challenge_rate,
+    scored_windows.base_soft_block_rate,
+    scored_windows.base_p95_latency_ms,
+    scored_windows.baseline_requests,
+    scored_windows.baseline_days,
+    scored_windows.delivery_share,
+    scored_windows.base_delivery_share,
+    NULL::DOUBLE AS parser_health,
+    NULL::DOUBLE AS cost_ratio,
+    NULL::VARCHAR AS diagnosis,
+    NULL::VARCHAR AS owner
+FROM scored_windows
+INNER JOIN bands
+    ON
+        scored_windows.site = bands.site
+        AND scored_windows.window_start = bands.window_start
+INNER JOIN site_settings ON scored_windows.site = site_settings.site
