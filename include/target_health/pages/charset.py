@@ -1,0 +1,90 @@
+"""Bytes to UTF-8 bytes, whatever the page says of its charset."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from w3lib.encoding import (
+    html_body_declared_encoding,
+    http_content_type_encoding,
+    read_bom,
+    resolve_encoding,
+)
+
+#: How much is looked at to tell whether a declared charset can be right.
+_SAMPLE_BYTES = 65_536
+#: How much the detector reads where nothing usable is declared; it costs milliseconds a kilobyte.
+_DETECT_BYTES = 4_096
+
+_HIGH_BYTE = re.compile(rb"[\x80-\xff]")
+
+
+def to_utf8(body: bytes, content_type: str | None) -> tuple[bytes, str]:
+    """`body` as UTF-8, and the name of the charset it was read as.
+
+    Bytes that are valid UTF-8 are UTF-8 whatever they declare: text in another charset is so by
+    chance practically never. A declaration that the bytes contradict is not believed.
+    """
+    if body.isascii() and b"\x00" not in body[:64]:
+        return body, "utf-8"
+    bom_encoding, bom = read_bom(body)
+    if bom_encoding is not None and bom is not None:
+        if bom_encoding == "utf-8":
+            return body[len(bom) :], "utf-8"
+        return _recode(body[len(bom) :], bom_encoding), bom_encoding
+    if _is_utf8(body):
+        return body, "utf-8"
+    declared = _declared(body, content_type)
+    if declared is not None and declared != "utf-8" and _plausible(body, declared):
+        return _recode(body, declared), declared
+    # One broken byte in a long page does not make it another charset.
+    sample = body[:_SAMPLE_BYTES]
+    broken = sample.decode("utf-8", "replace").count("�")
+    if broken and broken * 20 < len(_HIGH_BYTE.findall(sample)):
+        return _recode(body, "utf-8"), "utf-8"
+    detected = _detect(body)
+    return _recode(body, detected), detected
+
+
+def _declared(body: bytes, content_type: str | None) -> str | None:
+    for name in (
+        http_content_type_encoding(content_type) if content_type else None,
+        html_body_declared_encoding(body[:8192]),
+    ):
+        resolved = resolve_encoding(name) if name else None
+        if resolved:
+            return resolved
+    return None
+
+
+def _is_utf8(body: bytes) -> bool:
+    try:
+        # final=False forgives a character cut at the end of a capped body.
+        codecs.getincrementaldecoder("utf-8")().decode(body, final=False)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _plausible(body: bytes, encoding: str) -> bool:
+    """A multi-byte charset shows by itself when it is wrong; a single-byte one never does."""
+    try:
+        text = body[:_SAMPLE_BYTES].decode(encoding, "replace")
+    except (LookupError, UnicodeError):
+        return False
+    return text.count("�") * 50 < max(len(text), 1)
+
+
+def _recode(body: bytes, encoding: str) -> bytes:
+    return body.decode(encoding, "replace").encode("utf-8", "replace")
+
+
+def _detect(body: bytes) -> str:
+    # Imported here: it is needed for few pages and slow to load.
+    from charset_normalizer import from_bytes
+
+    first = _HIGH_BYTE.search(body)
+    start = max(0, first.start() - 256) if first else 0
+    best = from_bytes(body[start : start + _DETECT_BYTES]).best()
+    return best.encoding if best is not None else "cp1252"

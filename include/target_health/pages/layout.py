@@ -1,0 +1,245 @@
+"""The visible page by blocks: which text is content, which is navigation, links or a form.
+
+A page is an interstitial, an error page or an article by its content, and the navigation that a
+site puts around everything is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+#: Elements visited at most. Only short pages are laid out, so few reach it.
+_WALK_LIMIT = 30_000
+
+_BLOCKS = frozenset(
+    "address article aside blockquote body br caption center dd details dialog div dl dt fieldset "
+    "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section "
+    "summary table tbody td tfoot th thead title tr ul".split()
+)
+_CHROME_TAGS = frozenset(("nav", "footer", "aside"))
+_CHROME_ROLES = frozenset(("navigation", "contentinfo", "banner", "search", "menu", "menubar"))
+_CHROME_CLASSES = frozenset(
+    "nav navbar navigation sidebar menu footer breadcrumb breadcrumbs site-footer site-nav "
+    "main-nav topbar navbar-nav page-footer global-footer dropdown-menu skip-link".split()
+)
+_HIDDEN_CLASSES = frozenset("modal hidden d-none hide is-hidden visually-hidden sr-only".split())
+_SKIPPED = frozenset(("head", "select", "option", "datalist", "iframe", "object", "title"))
+_QUOTED = frozenset(("pre", "code", "samp", "kbd", "textarea", "option", "label", "dt", "th"))
+_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+_CJK = re.compile(r"[぀-ヿ㐀-鿿가-힣฀-๿]")
+_USER_INPUTS = frozenset(("text", "email", "password", "search", "tel", "url", "number", "date"))
+_CAPTCHA_FIELD = re.compile(r"captcha|verif|auth.?code|field-keywords|answer|response|token", re.I)
+
+
+def letters(text: str) -> int:
+    """How much text this is, in letters of an alphabet; a CJK or Thai character says as much as
+    two and a half of them."""
+    count = sum(map(str.isalpha, text))
+    return count if text.isascii() else count + len(_CJK.findall(text)) * 3 // 2
+
+
+@dataclass(slots=True)
+class Block:
+    """A run of text with no block element inside."""
+
+    text: str
+    tag: str
+    link_chars: int
+    chrome: bool
+    quoted: bool
+
+    @property
+    def is_link(self) -> bool:
+        return self.link_chars * 2 > len(self.text)
+
+
+@dataclass(slots=True)
+class Layout:
+    """Counts are of visible things. `noscript` is text for readers without JavaScript."""
+
+    blocks: list[Block] = field(default_factory=list)
+    noscript: str = ""
+    links: int = 0
+    user_inputs: int = 0
+    password_inputs: int = 0
+    search_inputs: int = 0
+    captcha_inputs: int = 0
+    images: int = 0
+    complete: bool = True
+    _content_letters: int | None = None
+
+    @classmethod
+    def of_text(cls, text: str) -> Layout:
+        lines = [" ".join(line.split()) for line in text.split("\n")[:2_000]]
+        return cls([Block(line, "p", 0, False, False) for line in lines if line])
+
+    @property
+    def content(self) -> list[Block]:
+        """Blocks that are neither navigation nor mainly links."""
+        return [block for block in self.blocks if not block.chrome and not block.is_link]
+
+    @property
+    def content_letters(self) -> int:
+        if self._content_letters is None:
+            self._content_letters = sum(
+                letters(block.text) * (len(block.text) - block.link_chars) // len(block.text)
+                for block in self.content
+            )
+        return self._content_letters
+
+    @property
+    def visible(self) -> str:
+        return "\n".join(block.text for block in self.blocks)
+
+
+def lay_out(root: etree._Element | None) -> Layout:
+    """Walks the page once; elements that are not shown are left out."""
+    layout = Layout()
+    if root is None:
+        return layout
+    walker = _Walker(layout)
+    visited = 0
+    events = etree.iterwalk(root, events=("start", "end"))
+    for event, element in events:
+        if event == "end":
+            walker.leave(element)
+            continue
+        visited += 1
+        if visited > _WALK_LIMIT:
+            layout.complete = False
+            break
+        if not walker.enter(element, is_root=element is root):
+            events.skip_subtree()
+    walker.flush()
+    layout.noscript = " ".join(walker.noscript)
+    return layout
+
+
+class _Walker:
+    """The state of the walk: the block being gathered and what it stands in."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.noscript: list[str] = []
+        self.pieces: list[str] = []
+        self.link_chars = 0
+        self.links_open = 0
+        self.chrome_open = 0
+        self.quoted_open = 0
+        self.tag = "body"
+        self.skipping: etree._Element | None = None
+
+    def enter(self, element: etree._Element, *, is_root: bool) -> bool:
+        """False where the subtree is not to be walked."""
+        tag = element.tag
+        if not isinstance(tag, str):
+            self.skipping = element
+            return False
+        if tag in _BLOCKS:
+            self.flush()
+            self.tag = tag
+        attributes = element.attrib
+        if tag in _SKIPPED or (
+            attributes and not is_root and tag not in ("main", "html") and _hidden(tag, attributes)
+        ):
+            self.skipping = element
+            return False
+        if tag == "noscript":
+            self.noscript.append(" ".join(_texts(element)))
+            self.skipping = element
+            return False
+        if tag == "a":
+            self.links_open += 1
+            self.layout.links += "href" in attributes
+        elif tag in ("input", "textarea"):
+            self._count_input(tag, attributes)
+        elif tag == "img":
+            self.layout.images += 1
+        if tag in _CHROME_TAGS or (attributes and not is_root and _is_chrome(tag, attributes)):
+            self.chrome_open += 1
+        if tag in _QUOTED:
+            self.quoted_open += 1
+        self._add(element.text)
+        return True
+
+    def leave(self, element: etree._Element) -> None:
+        tag = element.tag
+        if tag in _BLOCKS:
+            self.flush()
+            self.tag = "div"
+        if self.skipping is element:
+            self.skipping = None
+        else:
+            if tag == "a":
+                self.links_open -= 1
+            if tag in _CHROME_TAGS or (
+                element.attrib and element.getparent() is not None
+                and _is_chrome(tag, element.attrib)
+            ):
+                self.chrome_open = max(0, self.chrome_open - 1)
+            if tag in _QUOTED:
+                self.quoted_open -= 1
+        self._add(element.tail)
+
+    def flush(self) -> None:
+        if self.pieces:
+            text = " ".join("".join(self.pieces).split())
+            if text:
+                self.layout.blocks.append(
+                    Block(text, self.tag, min(self.link_chars, len(text)),
+                          self.chrome_open > 0, self.quoted_open > 0)
+                )
+            self.pieces = []
+        self.link_chars = 0
+
+    def _add(self, text: str | None) -> None:
+        if text:
+            self.pieces.append(text)
+            if self.links_open > 0:
+                self.link_chars += len(text.strip())
+
+    def _count_input(self, tag: str, attributes: etree._Attrib) -> None:
+        kind = (attributes.get("type") or "text").lower() if tag == "input" else "text"
+        if kind not in _USER_INPUTS:
+            return
+        name = f"{attributes.get('name') or ''} {attributes.get('id') or ''}"
+        if kind != "password" and _CAPTCHA_FIELD.search(name):
+            self.layout.captcha_inputs += 1
+        elif kind == "search" or name.split()[:1] in (["q"], ["s"], ["query"], ["search"]):
+            self.layout.search_inputs += 1
+        else:
+            self.layout.user_inputs += 1
+            self.layout.password_inputs += kind == "password"
+
+
+def _hidden(tag: str, attributes: etree._Attrib) -> bool:
+    if "hidden" in attributes or (tag == "dialog" and "open" not in attributes):
+        return True
+    style = attributes.get("style")
+    if style and _HIDDEN_STYLE.search(style):
+        return True
+    names = attributes.get("class")
+    return bool(names) and tag != "body" and not _HIDDEN_CLASSES.isdisjoint(names.lower().split())
+
+
+def _is_chrome(tag: str, attributes: etree._Attrib) -> bool:
+    if tag in ("body", "main", "article", "html"):
+        return False
+    if attributes.get("role") in _CHROME_ROLES:
+        return True
+    names = attributes.get("class")
+    if names and not _CHROME_CLASSES.isdisjoint(names.lower().split()):
+        return True
+    name = attributes.get("id")
+    return bool(name) and name.lower() in _CHROME_CLASSES
+
+
+def _texts(element: etree._Element) -> Iterable[str]:
+    for text in element.itertext():
+        stripped = text.strip()
+        if stripped:
+            yield stripped

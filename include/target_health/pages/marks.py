@@ -1,0 +1,236 @@
+"""Which marks a page carries, and whether they stand in place of content.
+
+A vendor's script on a good page is no challenge, and an article about block pages is none: each
+finding is weighed against the content beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from target_health.pages.document import Document
+from target_health.pages.layout import Layout
+from target_health.pages.markers import WHOLE, Markers, Needle, Strength, normalized
+
+#: Letters of content (navigation and links left out) up to which a finding of a strength stands
+#: in place of content. The wordiest block pages (Cloudflare's "What can I do to prevent this",
+#: DataDome's list of reasons) have about 1,500; a short article begins there.
+CONTENT_LIMIT: Mapping[Strength, int] = {"proof": 3_000, "strong": 1_100, "hint": 350}
+
+#: Characters of a page's text that phrases are looked for in.
+_SEARCHED = 12_000
+
+#: Links beside a hint: a page with a menu to go on by is the site's own.
+_HINT_LINKS = 12
+
+_CONFIDENCE: Mapping[Strength, float] = {"proof": 0.97, "strong": 0.88, "hint": 0.7}
+
+#: JSON answers of challenge scripts are short; longer ones are data.
+_JSON_LIMIT = 20_000
+
+_PLACE_NAMES = {
+    "header": "the header",
+    "cookie": "a cookie",
+    "html": "the source",
+    "title": "the title",
+    "heading": "a heading",
+    "text": "the text",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One word of evidence with its reason."""
+
+    evidence: str
+    why: str
+    confidence: float
+
+
+def header_findings(headers: Mapping[str, str], markers: Markers) -> list[Finding]:
+    """What headers prove by themselves."""
+    found = []
+    for needle in markers.header:
+        if needle.strength != "proof":
+            continue
+        name, part = needle.parts
+        value = headers.get(name)
+        if value is not None and part in value.lower():
+            shown = f"{name}: {value[:60]}"
+            found.append(Finding(
+                f"{needle.verdict}:{needle.how}",
+                f"{needle.vendor} says so in the header `{shown}`.",
+                0.99,
+            ))
+    return found
+
+
+def looks_marked(title: str | None, headings: Iterable[str], markers: Markers) -> bool:
+    """Whether a long page's title or headings are those of a challenge or a block page."""
+    for place, text in (("title", normalized(title or "")), ("heading", _joined(headings))):
+        if any(needle.strength != "hint" for needle in _spoken(place, text, markers)):
+            return True
+    return False
+
+
+def page_findings(
+    document: Document, headers: Mapping[str, str], markers: Markers, *, has_item: bool
+) -> list[Finding]:
+    """Challenge, block and not-found marks of a page that stand in place of its content."""
+    if has_item or (document.kind == "json" and document.size > _JSON_LIMIT):
+        return []
+    hits = _hits(document, headers, markers)
+    if not hits:
+        return []
+    layout = document.layout
+    content = layout.content_letters
+    found: list[Finding] = []
+    hints: dict[str, list[Needle]] = {}
+    article = b"<article" in document.lowered
+    for needle in hits:
+        if needle.strength == "hint":
+            hints.setdefault(needle.verdict, []).append(needle)
+        elif content <= _limit(needle, article) and (
+            needle.strength == "proof" or not _is_form(layout)
+        ):
+            found.append(_finding(needle))
+    if not article and not found:
+        found += [
+            _finding(needle)
+            for group in hints.values()
+            for needle in _telling_hint(group, document)
+        ]
+    return _strongest(found)
+
+
+def _limit(needle: Needle, article: bool) -> int:
+    """A sentence may be quoted: a text about block pages is no block page."""
+    if article and needle.place != "html":
+        return 0
+    if needle.strength == "strong" and needle.place == "text":
+        return CONTENT_LIMIT["strong"] * 2 // 3
+    return CONTENT_LIMIT[needle.strength]
+
+
+def _telling_hint(hints: list[Needle], document: Document) -> list[Needle]:
+    """The hint that a bare page is told by: said twice, said by a page that says nothing else,
+    or a widget with nothing around it. A script alone tells nothing: applications whose pages
+    are empty before their scripts run load the same ones."""
+    layout = document.layout
+    content = layout.content_letters
+    if (
+        content > CONTENT_LIMIT["hint"] or layout.links > _HINT_LINKS
+        or layout.user_inputs or layout.search_inputs
+    ):
+        return []
+    spoken = [needle for needle in hints if needle.place in ("title", "heading", "text")]
+    sentences = [needle for needle in spoken if needle.place == "text"]
+    kinds = {(needle.how, needle.place) for needle in hints}
+    if spoken and len(kinds) > 1 and (sentences or not _is_shell(document)):
+        return (sentences or spoken)[:1]
+    if layout.links > 3 or _is_shell(document):
+        return []
+    if sentences:
+        return sentences[:1]
+    if content <= 60 and any(widget in document.lowered for widget in _WIDGETS):
+        return [needle for needle in hints if needle.place == "html"][:1]
+    if content <= 60 and document.size < 6_000 and not layout.images:
+        return [needle for needle in hints if needle.how == "javascript_gate"][:1]
+    return []
+
+
+#: Elements that captcha services fill.
+_WIDGETS = (b"data-sitekey", b"g-recaptcha", b"h-captcha", b"cf-turnstile", b"geetest_")
+#: Elements that applications fill.
+_SHELL = re.compile(
+    rb"""id=["']?(?:root|app|__next|__nuxt|react-root|q-app|main-app|svelte|___gatsby|ember\d*"""
+    rb"""|app-root|application)["'>\s]|<app-root|ng-app|ng-version|type=["']module["']"""
+)
+
+
+def _is_shell(document: Document) -> bool:
+    return _SHELL.search(document.lowered) is not None
+
+
+def _is_form(layout: Layout) -> bool:
+    """A login, contact or sign-up page: captcha widgets belong there."""
+    return layout.user_inputs >= 2 or layout.password_inputs > 0
+
+
+def _hits(document: Document, headers: Mapping[str, str], markers: Markers) -> list[Needle]:
+    hits = []
+    for needle in markers.header:
+        if needle.strength != "proof" and needle.parts[1] in headers.get(
+            needle.parts[0], "\x00"
+        ).lower():
+            hits.append(needle)
+    cookies = headers.get("set-cookie", "").lower()
+    if cookies:
+        names = [line.partition("=")[0].strip() for line in cookies.replace("\n", ",").split(",")]
+        hits += [
+            needle for needle in markers.cookie
+            if any(name.startswith(needle.parts[0]) for name in names)
+        ]
+    there = document.marks(markers)
+    if there:
+        hits += [needle for needle, parts in markers.html if parts <= there]
+    hits += _spoken("title", normalized(document.title or ""), markers)
+    hits += _spoken("heading", _joined(document.headings), markers)
+    # A look at all text first: laying out the visible part of it costs more than the search.
+    text = normalized(f"{document.title or ''} {document.text[:_SEARCHED]}")
+    if _spoken("text", text, markers):
+        layout = document.layout
+        text = normalized(
+            f"{document.title or ''} {layout.visible[:_SEARCHED]} {layout.noscript[:2_000]}"
+        )
+        hits += _spoken("text", text, markers)
+    return hits
+
+
+def _spoken(place: str, text: str, markers: Markers) -> list[Needle]:
+    """The marks of a place that its text has."""
+    if not text:
+        return []
+    there = set(markers.said_index.found_in(text))
+    whole = {WHOLE + part for part in segments(text)} if place != "text" else set()
+    return [
+        needle for needle in markers.said[place]
+        if all(part in there or part in whole for part in needle.parts)
+    ]
+
+
+def _joined(headings: Iterable[str]) -> str:
+    return "\n".join(map(normalized, headings))
+
+
+def segments(text: str) -> set[str]:
+    """The parts of a title between its separators, and the whole, without outer punctuation."""
+    return {part.strip(" .!?:;()[]…") for part in [text, *SEPARATOR.split(text)]}
+
+
+#: What stands between a page's name and its site's in a title.
+SEPARATOR = re.compile(r"\s[-–—|·•:»«/~>]\s|[|·•»—\n]|:\s|\s[-–]")
+
+
+def _finding(needle: Needle) -> Finding:
+    what = {
+        "challenge": "a challenge is shown in place of the content",
+        "soft_block": "a block page is shown in place of the content",
+        "soft_404": "the page says that it does not exist",
+    }[needle.verdict]
+    shown = needle.shown if needle.place not in ("header", "cookie") else needle.parts[0]
+    return Finding(
+        f"{needle.verdict}:{needle.how}",
+        f"{needle.vendor}: {what} ({_PLACE_NAMES[needle.place]} has “{shown}”).",
+        _CONFIDENCE[needle.strength],
+    )
+
+
+def _strongest(findings: list[Finding]) -> list[Finding]:
+    """One finding for each word, the surest first."""
+    best: dict[str, Finding] = {}
+    for finding in sorted(findings, key=lambda found: -found.confidence):
+        best.setdefault(finding.evidence, finding)
+    return list(best.values())
