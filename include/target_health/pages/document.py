@@ -22,8 +22,8 @@ PARSE_LIMIT = 2_000_000
 #: Characters of visible text that are looked at to tell a long page from a short one, and the
 #: letters among them and the length beyond which a page counts as long. The longest challenge
 #: and error pages with a whole shop's navigation around them stay below.
-_LONG_SAMPLE = 6_000
-_LONG_LETTERS = 2_600
+_LONG_SAMPLE = 4_000
+_LONG_LETTERS = 2_000
 _LONG_TEXT = 4_500
 
 #: Elements whose content nobody sees.
@@ -53,8 +53,7 @@ _BINARY_TYPES = (
     ("application/gzip", "archive"),
 )
 
-_WORDS = re.compile(r"[^\W\d_]{2,}")
-_DIGITS = re.compile(r"\d+")
+_DIGITS = re.compile(r"[0-9]+")
 _TAG = re.compile(rb"<[a-zA-Z!/?]")
 
 
@@ -200,8 +199,8 @@ class Document:
 
     @cached_property
     def letters(self) -> int:
-        """Letters in words at the beginning of the text, seen or hidden."""
-        return sum(map(len, _WORDS.findall(self.text, 0, _LONG_SAMPLE)))
+        """Letters at the beginning of the text, seen or hidden."""
+        return sum(map(str.isalpha, self.text[:_LONG_SAMPLE]))
 
     @cached_property
     def headings(self) -> list[str]:

@@ -16,7 +16,7 @@ from lxml import etree
 _WALK_LIMIT = 30_000
 
 _BLOCKS = frozenset(
-    "address article aside blockquote body br caption center dd details dialog div dl dt fieldset "
+    "address article aside blockquote body caption center dd details dialog div dl dt fieldset "
     "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section "
     "summary table tbody td tfoot th thead title tr ul".split()
 )
@@ -28,8 +28,13 @@ _CHROME_CLASSES = frozenset(
 )
 _HIDDEN_CLASSES = frozenset("modal hidden d-none hide is-hidden visually-hidden sr-only".split())
 _SKIPPED = frozenset(("head", "select", "option", "datalist", "iframe", "object", "title"))
+#: Elements within a line, whose attributes are not asked for.
+_PLAIN = frozenset(("a", "b", "i", "em", "strong", "br", "u", "small", "sup", "sub", "font", "wbr"))
 _QUOTED = frozenset(("pre", "code", "samp", "kbd", "textarea", "option", "label", "dt", "th"))
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+_OTHER_CODES = re.compile(
+    r"(?<![\d.,:])(?:400|401|403|405|408|410|429|451|500|501|502|503|504)(?![\d.,:]\d|\d)"
+)
 _CJK = re.compile(r"[぀-ヿ㐀-鿿가-힣฀-๿]")
 _USER_INPUTS = frozenset(("text", "email", "password", "search", "tel", "url", "number", "date"))
 _CAPTCHA_FIELD = re.compile(r"captcha|verif|auth.?code|field-keywords|answer|response|token", re.I)
@@ -92,6 +97,15 @@ class Layout:
         return self._content_letters
 
     @property
+    def other_codes(self) -> int:
+        """How many HTTP error codes but 404 stand on the page by themselves or as labels: a list
+        of them, or a gallery of error pages, is about errors and none itself."""
+        return len({
+            code for block in self.blocks if len(block.text) < 60
+            for code in _OTHER_CODES.findall(block.text)
+        })
+
+    @property
     def visible(self) -> str:
         return "\n".join(block.text for block in self.blocks)
 
@@ -130,37 +144,42 @@ class _Walker:
         self.links_open = 0
         self.chrome_open = 0
         self.quoted_open = 0
+        #: For each element entered and not yet left, whether it is navigation or the like.
+        self.chrome: list[bool] = []
         self.tag = "body"
         self.skipping: etree._Element | None = None
 
     def enter(self, element: etree._Element, *, is_root: bool) -> bool:
         """False where the subtree is not to be walked."""
         tag = element.tag
+        if tag in _PLAIN:
+            if tag == "a":
+                self.links_open += 1
+                self.layout.links += element.get("href") is not None
+            self.chrome.append(False)
+            self._add(element.text)
+            return True
         if not isinstance(tag, str):
             self.skipping = element
             return False
         if tag in _BLOCKS:
             self.flush()
             self.tag = tag
-        attributes = element.attrib
-        if tag in _SKIPPED or (
-            attributes and not is_root and tag not in ("main", "html") and _hidden(tag, attributes)
-        ):
+        names = (element.get("class") or "").lower().split()
+        if tag in _SKIPPED or (not is_root and _hidden(tag, element, names)):
             self.skipping = element
             return False
         if tag == "noscript":
             self.noscript.append(" ".join(_texts(element)))
             self.skipping = element
             return False
-        if tag == "a":
-            self.links_open += 1
-            self.layout.links += "href" in attributes
-        elif tag in ("input", "textarea"):
-            self._count_input(tag, attributes)
+        if tag in ("input", "textarea"):
+            self._count_input(tag, element)
         elif tag == "img":
             self.layout.images += 1
-        if tag in _CHROME_TAGS or (attributes and not is_root and _is_chrome(tag, attributes)):
-            self.chrome_open += 1
+        chrome = tag in _CHROME_TAGS or (not is_root and _is_chrome(tag, element, names))
+        self.chrome.append(chrome)
+        self.chrome_open += chrome
         if tag in _QUOTED:
             self.quoted_open += 1
         self._add(element.text)
@@ -168,7 +187,7 @@ class _Walker:
 
     def leave(self, element: etree._Element) -> None:
         tag = element.tag
-        if tag in _BLOCKS:
+        if tag in _BLOCKS or tag == "br":
             self.flush()
             self.tag = "div"
         if self.skipping is element:
@@ -176,11 +195,7 @@ class _Walker:
         else:
             if tag == "a":
                 self.links_open -= 1
-            if tag in _CHROME_TAGS or (
-                element.attrib and element.getparent() is not None
-                and _is_chrome(tag, element.attrib)
-            ):
-                self.chrome_open = max(0, self.chrome_open - 1)
+            self.chrome_open -= self.chrome.pop()
             if tag in _QUOTED:
                 self.quoted_open -= 1
         self._add(element.tail)
@@ -202,11 +217,11 @@ class _Walker:
             if self.links_open > 0:
                 self.link_chars += len(text.strip())
 
-    def _count_input(self, tag: str, attributes: etree._Attrib) -> None:
-        kind = (attributes.get("type") or "text").lower() if tag == "input" else "text"
+    def _count_input(self, tag: str, element: etree._Element) -> None:
+        kind = (element.get("type") or "text").lower() if tag == "input" else "text"
         if kind not in _USER_INPUTS:
             return
-        name = f"{attributes.get('name') or ''} {attributes.get('id') or ''}"
+        name = f"{element.get('name') or ''} {element.get('id') or ''}"
         if kind != "password" and _CAPTCHA_FIELD.search(name):
             self.layout.captcha_inputs += 1
         elif kind == "search" or name.split()[:1] in (["q"], ["s"], ["query"], ["search"]):
@@ -216,26 +231,28 @@ class _Walker:
             self.layout.password_inputs += kind == "password"
 
 
-def _hidden(tag: str, attributes: etree._Attrib) -> bool:
-    if "hidden" in attributes or (tag == "dialog" and "open" not in attributes):
+def _hidden(tag: str, element: etree._Element, names: list[str]) -> bool:
+    if tag == "main":
+        return False
+    if names and not _HIDDEN_CLASSES.isdisjoint(names):
         return True
-    style = attributes.get("style")
-    if style and _HIDDEN_STYLE.search(style):
+    style = element.get("style")
+    if style is not None and _HIDDEN_STYLE.search(style):
         return True
-    names = attributes.get("class")
-    return bool(names) and tag != "body" and not _HIDDEN_CLASSES.isdisjoint(names.lower().split())
+    return element.get("hidden") is not None or (
+        tag == "dialog" and element.get("open") is None
+    )
 
 
-def _is_chrome(tag: str, attributes: etree._Attrib) -> bool:
+def _is_chrome(tag: str, element: etree._Element, names: list[str]) -> bool:
     if tag in ("body", "main", "article", "html"):
         return False
-    if attributes.get("role") in _CHROME_ROLES:
+    if names and not _CHROME_CLASSES.isdisjoint(names):
         return True
-    names = attributes.get("class")
-    if names and not _CHROME_CLASSES.isdisjoint(names.lower().split()):
+    name = element.get("id")
+    if name is not None and name.lower() in _CHROME_CLASSES:
         return True
-    name = attributes.get("id")
-    return bool(name) and name.lower() in _CHROME_CLASSES
+    return element.get("role") in _CHROME_ROLES
 
 
 def _texts(element: etree._Element) -> Iterable[str]:

@@ -109,6 +109,10 @@ class MarkersFile(_Strict):
     paywall: PaywallWords = PaywallWords()
 
 
+#: What a page's source has where it says whether its article is free.
+DECLARES_FREE = b"isaccessibleforfree"
+DECLARES_TIER = b"content_tier"
+
 #: Begins a phrase that must be a whole title, part of a title or heading.
 WHOLE = "= "
 
@@ -142,12 +146,13 @@ class Markers:
             (needle, frozenset(part.lower().encode() for part in needle.parts))
             for needle in needles if needle.place == "html"
         ]
-        self.said = {
-            place: [needle for needle in needles if needle.place == place]
-            for place in ("title", "heading", "text")
-        }
+        #: By place, the marks that have a phrase as their first part.
+        self.said: dict[str, dict[str, list[Needle]]] = {"title": {}, "heading": {}, "text": {}}
+        for needle in needles:
+            if needle.place in self.said:
+                self.said[needle.place].setdefault(needle.parts[0], []).append(needle)
         self.said_index = PhraseIndex(
-            part for place in self.said.values() for needle in place for part in needle.parts
+            part for needle in needles if needle.place in self.said for part in needle.parts
             if not part.startswith(WHOLE)
         )
         not_found = [file.not_found for file in files]
@@ -164,6 +169,7 @@ class Markers:
             *(part for _, parts in self.html for part in sorted(parts)),
             *(part for parts in self.not_found_html for part in sorted(parts)),
             *(word.encode() for word in self.paywall_markup),
+            DECLARES_FREE, DECLARES_TIER,
         ])
 
         words = [words for part in not_found for words in part.languages.values()]
@@ -174,6 +180,8 @@ class Markers:
         self.thing_words = PhraseIndex(_words(word for group in words for word in group.thing))
         self.gone_words = PhraseIndex(gone)
         self.alone_words = _words(word for group in words for word in group.alone)
+        #: Without one of these, or a 404, nothing says that a page is missing.
+        self.missing_words = PhraseIndex((*gone, *self.alone_words))
         self.not_about_pages = PhraseIndex(
             _words(word for part in not_found for word in part.not_about_pages)
         )

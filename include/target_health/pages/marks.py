@@ -22,6 +22,9 @@ CONTENT_LIMIT: Mapping[Strength, int] = {"proof": 3_000, "strong": 1_100, "hint"
 #: Characters of a page's text that phrases are looked for in.
 _SEARCHED = 12_000
 
+#: Letters of a page, navigation and all, above which it is not bare enough for a hint.
+_HINT_LETTERS = 1_500
+
 #: Links beside a hint: a page with a menu to go on by is the site's own.
 _HINT_LINKS = 12
 
@@ -82,13 +85,13 @@ def page_findings(
     if has_item or (document.kind == "json" and document.size > _JSON_LIMIT):
         return []
     hits = _hits(document, headers, markers)
-    if not hits:
+    if all(needle.place in ("header", "cookie") for needle in hits):
         return []
     layout = document.layout
     content = layout.content_letters
     found: list[Finding] = []
     hints: dict[str, list[Needle]] = {}
-    article = b"<article" in document.lowered
+    article = b"<article" in document.lowered or layout.other_codes > 2
     for needle in hits:
         if needle.strength == "hint":
             hints.setdefault(needle.verdict, []).append(needle)
@@ -162,9 +165,8 @@ def _is_form(layout: Layout) -> bool:
 def _hits(document: Document, headers: Mapping[str, str], markers: Markers) -> list[Needle]:
     hits = []
     for needle in markers.header:
-        if needle.strength != "proof" and needle.parts[1] in headers.get(
-            needle.parts[0], "\x00"
-        ).lower():
+        name, part = needle.parts
+        if needle.strength != "proof" and name in headers and part in headers[name].lower():
             hits.append(needle)
     cookies = headers.get("set-cookie", "").lower()
     if cookies:
@@ -180,7 +182,10 @@ def _hits(document: Document, headers: Mapping[str, str], markers: Markers) -> l
     hits += _spoken("heading", _joined(document.headings), markers)
     # A look at all text first: laying out the visible part of it costs more than the search.
     text = normalized(f"{document.title or ''} {document.text[:_SEARCHED]}")
-    if _spoken("text", text, markers):
+    spoken = _spoken("text", text, markers)
+    if document.letters > _HINT_LETTERS:
+        spoken = [needle for needle in spoken if needle.strength != "hint"]
+    if spoken:
         layout = document.layout
         text = normalized(
             f"{document.title or ''} {layout.visible[:_SEARCHED]} {layout.noscript[:2_000]}"
@@ -193,11 +198,13 @@ def _spoken(place: str, text: str, markers: Markers) -> list[Needle]:
     """The marks of a place that its text has."""
     if not text:
         return []
-    there = set(markers.said_index.found_in(text))
+    there = dict.fromkeys(markers.said_index.found_in(text))
     whole = {WHOLE + part for part in segments(text)} if place != "text" else set()
+    marks = markers.said[place]
     return [
-        needle for needle in markers.said[place]
-        if all(part in there or part in whole for part in needle.parts)
+        needle for part in (*there, *whole) if part in marks
+        for needle in marks[part]
+        if all(other in there or other in whole for other in needle.parts)
     ]
 
 

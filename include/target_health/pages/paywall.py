@@ -17,7 +17,7 @@ from lxml import etree
 
 from target_health.pages.document import Document
 from target_health.pages.layout import letters
-from target_health.pages.markers import Markers, normalized
+from target_health.pages.markers import DECLARES_FREE, DECLARES_TIER, Markers, normalized
 from target_health.pages.marks import Finding
 from target_health.pages.response import Paywall
 
@@ -32,7 +32,6 @@ _SEARCHED = 60_000
 
 _FALSE = frozenset(("false", "no", "0", "http://schema.org/false", "https://schema.org/false"))
 _TRUE = frozenset(("true", "yes", "1", "http://schema.org/true", "https://schema.org/true"))
-_DECLARED = re.compile(rb"isaccessibleforfree")
 _TIER = re.compile(
     rb"""content_tier["'][^>]{0,40}content=["'](\w+)|content=["'](\w+)["'][^>]{0,40}content_tier"""
 )
@@ -51,7 +50,7 @@ def judge(document: Document, markers: Markers) -> tuple[Paywall, list[Finding]]
     """The state of a delivered page and the evidence that its article is withheld."""
     if document.kind != "html":
         return "UNKNOWN", []
-    declared = _declared(document)
+    declared = _declared(document, markers)
     tier = _tier(document, markers)
     if declared.free is None and not tier:
         markup = _markup(document, markers)
@@ -94,9 +93,9 @@ def judge(document: Document, markers: Markers) -> tuple[Paywall, list[Finding]]
     return ("PAYWALLED" if stated else "UNKNOWN"), []
 
 
-def _declared(document: Document) -> Declared:
+def _declared(document: Document, markers: Markers) -> Declared:
     declared = Declared()
-    if document.seen is None or not _DECLARED.search(document.lowered):
+    if document.seen is None or DECLARES_FREE not in document.marks(markers):
         return declared
     values: list[bool] = []
     for node in _json_ld(document):
@@ -162,6 +161,8 @@ def _truth(value: Any) -> bool | None:
 
 
 def _tier(document: Document, markers: Markers) -> str:
+    if DECLARES_TIER not in document.marks(markers):
+        return ""
     match = _TIER.search(document.lowered)
     if match is None:
         return ""

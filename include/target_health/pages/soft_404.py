@@ -39,7 +39,6 @@ _SAYS = {
 }
 
 _CODE = re.compile(r"(?<![\d.,:/$€£#])4[0o]4(?![\d.,:/%])")
-_OTHER_CODES = re.compile(r"(?<!\d)(?:400|401|403|405|408|410|429|500|501|502|503|504)(?!\d)")
 _NO_LETTERS = re.compile(r"[\W\d_]+")
 _SENTENCE_END = re.compile(r"[.!?。！？…\n]+(?:\s|$)|[。！？]|\s[-–—|]\s")
 _URL = re.compile(
@@ -47,7 +46,8 @@ _URL = re.compile(
     r"(?:\.\w{2,5})?/?$"
 )
 _LONGEST_LABEL = 90
-_SEARCHED = 30_000
+#: Letters of a page, navigation and all, up to which a sentence in it can be all it says.
+_SAYS_LITTLE = 1_500
 _LONGEST_MESSAGE = 420
 
 
@@ -55,6 +55,9 @@ def is_suspicious(document: Document, markers: Markers) -> bool:
     """A cheap look at a long page: is a closer one worth it?"""
     if _has_markup(document, markers):
         return True
+    said = normalized(f"{document.title or ''}\n{' '.join(document.headings)}")
+    if _CODE.search(said) is None and not markers.missing_words.any_in(said):
+        return False
     return any(
         _says_missing(text, markers)
         for text in [*title_parts(document.title), *document.headings]
@@ -69,7 +72,7 @@ def find(document: Document, url: str, markers: Markers) -> list[Finding]:
             return data
     if document.kind not in ("html", "text"):
         return []
-    if not _worth_laying_out(document, markers):
+    if not _worth_laying_out(document, url, markers):
         return []
     layout = document.layout
     signs = _signs(document, layout, url, markers)
@@ -99,12 +102,14 @@ def find(document: Document, url: str, markers: Markers) -> list[Finding]:
     ]
 
 
-def _worth_laying_out(document: Document, markers: Markers) -> bool:
-    said = normalized(document.text[:_SEARCHED])
-    return (
-        _CODE.search(said) is not None or markers.gone_words.any_in(said)
-        or is_suspicious(document, markers)
-    )
+def _worth_laying_out(document: Document, url: str, markers: Markers) -> bool:
+    """A sentence alone decides on a page that says little else."""
+    if is_suspicious(document, markers) or _is_error_url(url):
+        return True
+    if document.letters > _SAYS_LITTLE:
+        return False
+    said = normalized(document.text)
+    return _CODE.search(said) is not None or markers.gone_words.any_in(said)
 
 
 def _signs(document: Document, layout: Layout, url: str, markers: Markers) -> dict:
@@ -122,13 +127,9 @@ def _signs(document: Document, layout: Layout, url: str, markers: Markers) -> di
         if _says_missing(text, markers):
             signs["heading"] = text
             break
-    # A gallery of error pages, or a list of status codes, is none.
     spoken = layout.content or layout.blocks
-    codes = {
-        code for block in layout.blocks if len(block.text) < 60
-        for code in _OTHER_CODES.findall(block.text)
-    }
-    if len(codes) > 1:
+    gallery = layout.other_codes > 1
+    if gallery:
         signs.pop("heading", None)
     blocks: list[Block] = []
     for block in spoken[:400]:
@@ -140,20 +141,24 @@ def _signs(document: Document, layout: Layout, url: str, markers: Markers) -> di
                 blocks.append(block)
             continue
         if len(text) <= _LONGEST_LABEL and _is_label(text, markers):
-            if block.tag in ("li", "td") or len(codes) > 1:
+            if block.tag in ("li", "td") or gallery:
                 continue
             blocks.append(block)
             signs.setdefault("message" if _gone(normalized(text), markers) else "number", text)
-        elif block.tag != "li" and len(codes) <= 1 and _message(text, markers):
+        elif block.tag != "li" and not gallery and _message(text, markers):
             blocks.append(block)
             signs.setdefault("message", text)
-    if signs and url and _URL.search(urlsplit(url).path.lower()):
+    if signs and _is_error_url(url):
         signs["url"] = url
     if signs and set(signs) <= {"number"} and not document.title:
         return {}
     if signs:
         signs["blocks"] = blocks
     return signs
+
+
+def _is_error_url(url: str) -> bool:
+    return bool(url) and _URL.search(urlsplit(url).path.lower()) is not None
 
 
 def title_parts(title: str | None) -> list[str]:
