@@ -1,0 +1,95 @@
+# Target Health: `make run` shows all of it. Needs make, bash and Python 3.11 or newer.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+STAMPS := $(VENV)/stamps
+SQL := sql/models sql/migrations sql/reports
+
+# Airflow reads these before its own file, and none of them is ours.
+unexport AIRFLOW_CONFIG
+export AIRFLOW_HOME := $(or $(TARGET_HEALTH_HOME),$(CURDIR)/var)/airflow
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help setup setup-dev run up down airflow test check format bench fuzz lock
+
+help: ## Show this
+	@echo "Target Health. Targets:"
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1@\2/' | column -t -s@ 2>/dev/null \
+	  || grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST)
+
+setup: $(STAMPS)/package ## Make .venv with all that runs, and .venv/bin/target-health
+
+run: setup ## Simulate three weeks of logs, run the hourly DAG in Airflow, show the fleet
+	@$(PYTHON) -m target_health.demo
+
+up: setup ## Start Airflow with its UI on localhost (PORT=8080)
+	@$(PYTHON) -m target_health.local_airflow up
+
+down: ## Stop Airflow
+	@if [ -x $(PYTHON) ]; then $(PYTHON) -m target_health.local_airflow down; fi
+
+airflow: setup ## Run an airflow command: make airflow ARGS="dags list"
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" airflow $(ARGS)
+
+test: setup-dev ## Run the tests (ARGS="tests/dags -k name" for some)
+	@$(PYTHON) -m pytest $(ARGS)
+
+check: setup-dev ## Lint Python and SQL, check formats and types
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy
+	@$(VENV)/bin/sqlfluff lint --nocolor --disable-progress-bar $(SQL)
+
+format: setup-dev ## Format Python and SQL
+	@$(VENV)/bin/ruff check --fix --quiet . || true
+	@$(VENV)/bin/ruff format .
+	@$(VENV)/bin/sqlfluff fix --nocolor --disable-progress-bar $(SQL)
+
+bench: setup ## Run every benchmark, into var/bench.json
+	@mkdir -p var && $(VENV)/bin/target-health bench --json var/bench.json
+
+fuzz: setup-dev ## Fuzz the readers for long
+	@$(PYTHON) -m pytest -m "" tests/readers --hypothesis-profile=long $(ARGS)
+
+lock: setup-dev ## Compile requirements*.txt from requirements*.in (ARGS=--upgrade for newer versions)
+	@for name in requirements requirements-server requirements-dev; do \
+	  $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url \
+	    --custom-compile-command "make lock" $(ARGS) $$name.in --output-file $$name.txt; done
+
+# The newest Python from 3.11 on that can make a virtual environment.
+$(VENV)/bin/python:
+	@for candidate in "$${BASE_PYTHON:-}" python3.13 python3.12 python3.11 python3 python; do \
+	  if [ -n "$$candidate" ] && "$$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    echo "Making $(VENV) with $$("$$candidate" --version)"; \
+	    "$$candidate" -m venv $(VENV); exit 0; fi; done; \
+	echo "make: no Python from 3.11 on with venv was found: install it (Debian: python3 python3-venv), or name it: make setup BASE_PYTHON=/path/to/python3.12" >&2; exit 1
+
+$(STAMPS)/runtime: requirements.txt | $(VENV)/bin/python
+	@$(call install,requirements.txt)
+
+$(STAMPS)/package: pyproject.toml $(STAMPS)/runtime
+	@$(PYTHON) -m pip install --quiet --no-deps --editable .
+	@touch $@
+
+setup-dev: $(STAMPS)/package $(STAMPS)/server $(STAMPS)/dev ## Add what testing and checking need
+
+$(STAMPS)/server: requirements-server.txt $(STAMPS)/runtime
+	@$(call install,requirements-server.txt)
+
+$(STAMPS)/dev: requirements-dev.txt $(STAMPS)/runtime
+	@$(call install,requirements-dev.txt)
+
+# Install a requirements file; counts what pip collects, and shows the rest only on failure.
+define install
+mkdir -p $(STAMPS); log=$(STAMPS)/pip.log; total=$$(grep -c '==' $(1)); \
+echo "Installing $(1): $$total packages"; \
+$(PYTHON) -m pip install --progress-bar off --no-input -r $(1) 2>&1 | tee $$log | \
+  awk -v total=$$total '/^(Collecting|Requirement already)/ { if (++n % 20 == 0 && n < total) { print "  " n " of " total; fflush() } } /^Installing collected/ { print "  all collected, installing"; fflush() }' \
+  || { tail -n 15 $$log >&2; exit 1; }; \
+touch $@
+endef
