@@ -1,0 +1,132 @@
+"""Rows whose event was landed before: given ids that come again, contents that part ways late."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import duckdb
+import pyarrow as pa
+
+from target_health.landing.staging import DUPLICATE, LANDED_BEFORE, FilePart, Staging
+from target_health.paths import Home
+from target_health.readers.sql_text import literal
+
+#: Given ids remembered beside the lake: enough for redelivery after days in most fleets, and
+#: looked through in a tenth of a second.
+REMEMBERED_IDS = 20_000_000
+#: A redelivered event has its old time, give or take a clock's drift.
+NEAR = timedelta(hours=1)
+
+KEY = "hash(source, event_id)"
+
+
+def drop_duplicates(
+    home: Home,
+    warehouse: duckdb.DuckDBPyConnection,
+    staging: Staging,
+    parts: list[FilePart],
+) -> pa.Table | None:
+    """Take rows out of ``ready`` whose event is already there or landed; counts them as skipped.
+
+    A given ``event_id`` counts once a source. In a file that begins like a landed content every
+    line up to where they part is the landed one. Returns the keys of the given ids to remember.
+    """
+    [(given,)] = staging.query("SELECT count(*) FILTER (id_was_given) FROM ready")
+    twins = [part.number for part in parts if part.twin]
+    if not given and not twins:
+        return None
+    staging.query("CREATE OR REPLACE TEMP TABLE doubles (row_number BIGINT, reason VARCHAR)")
+    if given:
+        staging.query(
+            f"INSERT INTO doubles SELECT rowid, '{DUPLICATE}' FROM (SELECT rowid, row_number() OVER "
+            "(PARTITION BY source, event_id ORDER BY file_number, line) AS place FROM ready "
+            "WHERE id_was_given) WHERE place > 1"
+        )
+        _known_keys(warehouse, staging)
+    if twins:
+        numbers = ", ".join(map(str, twins))
+        staging.query(
+            f"INSERT INTO doubles SELECT rowid, '{LANDED_BEFORE}' FROM (SELECT rowid, file_number, "
+            "row_number() OVER (PARTITION BY event_id ORDER BY file_number, line) AS place "
+            f"FROM ready WHERE NOT id_was_given) WHERE place > 1 AND file_number IN ({numbers})"
+        )
+    _in_lake(home, warehouse, staging, twins)
+    by_number = {part.number: part for part in parts}
+    for number, reason, count in staging.query(
+        "SELECT file_number, min(reason), count(*) FROM ready JOIN (SELECT row_number, "
+        "min(reason) AS reason FROM doubles GROUP BY row_number) d ON ready.rowid = d.row_number "
+        "GROUP BY file_number, reason"
+    ):
+        by_number[number].rows -= count
+        by_number[number].skipped[reason] += count
+    staging.query("DELETE FROM ready WHERE rowid IN (SELECT row_number FROM doubles)")
+    if not given:
+        return None
+    return staging.connection.execute(
+        f"SELECT {KEY} AS key FROM ready WHERE id_was_given"
+    ).to_arrow_table()
+
+
+def _known_keys(warehouse: duckdb.DuckDBPyConnection, staging: Staging) -> None:
+    keys = staging.connection.execute(
+        f"SELECT DISTINCT {KEY} AS key FROM ready WHERE id_was_given"
+    ).to_arrow_table()
+    warehouse.register("batch_keys", keys)
+    known = warehouse.execute(
+        "SELECT DISTINCT key FROM batch_keys SEMI JOIN given_event_ids USING (key)"
+    ).to_arrow_table()
+    warehouse.unregister("batch_keys")
+    if known.num_rows:
+        staging.connection.register("known_keys", known)
+        staging.query(
+            f"INSERT INTO doubles SELECT rowid, '{DUPLICATE}' FROM ready WHERE id_was_given "
+            f"AND {KEY} IN (SELECT key FROM known_keys)"
+        )
+        staging.connection.unregister("known_keys")
+
+
+def _in_lake(
+    home: Home, warehouse: duckdb.DuckDBPyConnection, staging: Staging, twins: list[int]
+) -> None:
+    numbers = ", ".join(map(str, twins)) or "-1"
+    asked = f"(id_was_given OR file_number IN ({numbers}))"
+    hours = [
+        hour for (hour,) in staging.query(f"SELECT DISTINCT hour_start FROM ready WHERE {asked}")
+    ]
+    near = sorted({hour + step * NEAR for hour in hours for step in (-1, 0, 1)})
+    if not near:
+        return
+    paths = [
+        path
+        for (path,) in warehouse.execute(
+            "SELECT path FROM lake_files WHERE hour_start IN (SELECT unnest(?::TIMESTAMP[]))",
+            [near],
+        ).fetchall()
+    ]
+    if not paths:
+        return
+    files = ", ".join(literal(str(home.root / path)) for path in paths)
+    staging.query(
+        f"INSERT INTO doubles SELECT rowid, CASE WHEN id_was_given THEN '{DUPLICATE}' "
+        f"ELSE '{LANDED_BEFORE}' END FROM ready WHERE {asked} AND EXISTS (SELECT 1 FROM "
+        f"read_parquet([{files}], hive_partitioning = false) AS landed "
+        "WHERE landed.event_id = ready.event_id "
+        "AND (landed.source = ready.source OR NOT ready.id_was_given))"
+    )
+
+
+def remember(
+    warehouse: duckdb.DuckDBPyConnection, keys: pa.Table | None, landed_at: datetime
+) -> None:
+    """Inside a transaction: remember given ids, forgetting the oldest beyond the bound."""
+    if keys is None:
+        return
+    warehouse.register("new_keys", keys)
+    warehouse.execute("INSERT INTO given_event_ids SELECT key, ? FROM new_keys", [landed_at])
+    warehouse.unregister("new_keys")
+    warehouse.execute(
+        "DELETE FROM given_event_ids WHERE landed_at < (SELECT min(landed_at) FROM (SELECT "
+        "landed_at, sum(n) OVER (ORDER BY landed_at DESC) AS so_far FROM (SELECT landed_at, "
+        "count(*) AS n FROM given_event_ids GROUP BY landed_at)) WHERE so_far <= ?)",
+        [REMEMBERED_IDS],
+    )

@@ -1,0 +1,276 @@
+"""A batch on its way into the lake: an in-memory DuckDB in which lines become typed rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from target_health.config.sites import Sites, normal_host
+from target_health.config.sources import Source
+from target_health.landing.hosts import SiteFinder
+from target_health.landing.normalise import REREAD, STAGED, Rules, staged_sql
+from target_health.landing.quarantine import Spool
+from target_health.landing.schema import LAKE
+from target_health.landing.verdict_sql import add_functions, verdict_sql
+from target_health.readers.lines import LineChunk
+from target_health.readers.raw import Bad, Reading, Row, Skip
+from target_health.readers.reader import LineReader, row_table
+
+NO_SITE = "no site can be told from url"
+DUPLICATE = "duplicate event_id"
+LANDED_BEFORE = "landed before"
+
+#: The staging's share of memory; what is more goes to disk.
+MEMORY_LIMIT = "700MB"
+
+
+@dataclass
+class FilePart:
+    """What one file brings to a batch, and the counts of its lines by what became of them."""
+
+    number: int
+    path: str
+    source_name: str
+    source: Source
+    reading: Reading
+    modified: datetime
+    spool: Spool
+    rows: int = 0
+    future: int = 0
+    twin: bool = False
+    skipped: Counter[str] = field(default_factory=Counter)
+    quarantined: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def lines(self) -> int:
+        return self.rows + self.skipped.total() + self.quarantined.total()
+
+    def quarantine(self, line: int, reason: str, raw: str) -> None:
+        self.quarantined[reason] += 1
+        self.spool.add(source=self.source_name, file=self.path, line=line, reason=reason, raw=raw)
+
+
+class Staging:
+    """Rows of the batch in the table ``staged``; emptied after each commit."""
+
+    def __init__(self, rules: Rules, sites: Sites, spill: Path | None = None) -> None:
+        self.rules = rules
+        self.connection = duckdb.connect(":memory:")
+        self.connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
+        if spill is not None:
+            self.connection.execute("SET temp_directory = ?", [str(spill)])
+        self.connection.execute("SET TimeZone = 'UTC'")
+        self._timezone = "UTC"
+        add_functions(self.connection)
+        self._finder = SiteFinder(normal_host, sites.site_of)
+        self._sited: set[str] = set()
+        self.connection.execute("CREATE TABLE site_of (site_key VARCHAR, site VARCHAR)")
+        self.connection.execute(f"CREATE TABLE staged ({STAGED})")
+        self.rows = 0
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def clear(self) -> None:
+        self.connection.execute(f"CREATE OR REPLACE TABLE staged ({STAGED})")
+        self.rows = 0
+
+    def query(self, sql: str, parameters: Any = None) -> list[tuple[Any, ...]]:
+        """All rows of a query: a result left open would block the next statement."""
+        return self.connection.execute(sql, parameters).fetchall()
+
+    def add_lines(self, part: FilePart, reader: LineReader, chunk: LineChunk) -> None:
+        """Stage a chunk of lines whose chain is set."""
+        first, last = chunk.first_line, chunk.first_line + len(chunk) - 1
+        if chunk.chain is None:
+            raise ValueError("the chunk has no chain yet")
+        self.connection.register("chunk", chunk.table())
+        relation = reader.relation(self.connection, chunk)
+        again: Iterable[int]
+        if relation is None:
+            again = range(first, last + 1)
+        else:
+            self._insert(part, relation)
+            again = self._marked(part, chunk, first, last)
+        self.connection.unregister("chunk")
+        reader.release(self.connection)
+        self._read_again(part, reader, chunk, again)
+        self._judge(part, first, last, chunk)
+
+    def add_records(self, part: FilePart, relation: str, first: int, last: int, chain: int) -> None:
+        """Stage rows [first, last] of a file of records; ids are made from ``chain`` and row."""
+        self._insert(part, f"SELECT * REPLACE ({chain}::UBIGINT AS chain) FROM ({relation})")
+        self._judge(part, first, last, None)
+
+    def discard(self, part: FilePart) -> None:
+        """Take a file out of the batch again."""
+        self.query("DELETE FROM staged WHERE file_number = ?", [part.number])
+        self.rows -= part.lines
+        part.spool.drop()
+
+    def _insert(self, part: FilePart, relation: str) -> None:
+        if part.source.timezone != self._timezone:
+            self.query(f"SET TimeZone = '{part.source.timezone}'")
+            self._timezone = part.source.timezone
+        sql = staged_sql(
+            relation,
+            reading=part.reading,
+            source_name=part.source_name,
+            source=part.source,
+            rules=self.rules,
+            file_number=part.number,
+        )
+        parameters: dict[str, Any] = {
+            "latest": self.rules.latest,
+            "earliest": datetime.combine(self.rules.sources.earliest, datetime.min.time()),
+        }
+        if part.reading.ts_from_file:
+            parameters["file_time"] = part.modified
+        self.query(f"INSERT INTO staged {sql}", parameters)
+
+    def _marked(self, part: FilePart, chunk: LineChunk, first: int, last: int) -> list[int]:
+        """Lines that the exact path must read."""
+        if chunk.bad:
+            self.query(
+                f"UPDATE staged SET reason = '{REREAD}' WHERE file_number = ? "
+                "AND line IN (SELECT unnest(?))",
+                [part.number, [index + first for index in chunk.bad]],
+            )
+        return [
+            line
+            for (line,) in self.query(
+                "SELECT line FROM staged WHERE file_number = ? AND line BETWEEN ? AND ? "
+                f"AND reason = '{REREAD}' ORDER BY line",
+                [part.number, first, last],
+            )
+        ]
+
+    def _read_again(
+        self, part: FilePart, reader: LineReader, chunk: LineChunk, lines: Iterable[int]
+    ) -> None:
+        assert chunk.chain is not None
+        rows: list[tuple[int, int, dict[str, str | None]]] = []
+        for line in lines:
+            index = line - chunk.first_line
+            text = chunk.text(index)
+            problem = chunk.bad.get(index)
+            outcome = Bad(problem) if problem else reader.row(text)
+            if isinstance(outcome, Row):
+                rows.append((line, int(chunk.chain[index]), outcome.fields))
+            elif isinstance(outcome, Skip):
+                part.skipped[outcome.reason] += 1
+            elif not reader.is_header(line):
+                part.quarantine(line, outcome.reason, text)
+        if rows:
+            self.connection.register("rows_again", row_table(rows))
+            self._insert(part, "SELECT * FROM rows_again")
+            self.connection.unregister("rows_again")
+
+    def _judge(self, part: FilePart, first: int, last: int, chunk: LineChunk | None) -> None:
+        """Count what was staged, quarantine what does not fit, find the sites."""
+        where = "file_number = $number AND line BETWEEN $first AND $last"
+        about = {"number": part.number, "first": first, "last": last}
+        [(rows, wrong, future)] = self.query(
+            "SELECT count(*), count(reason), count(*) FILTER (ts > $future "
+            "AND (reason IS NULL OR reason = 'ts is beyond tomorrow')) FROM staged "
+            f"WHERE {where} AND reason IS DISTINCT FROM '{REREAD}'",
+            {**about, "future": self.rules.future},
+        )
+        part.future += future
+        part.rows += rows - wrong
+        self.rows += rows
+        if wrong:
+            for line, reason, is_skip in self.query(
+                f"SELECT line, reason, is_skip FROM staged WHERE {where} "
+                f"AND reason <> '{REREAD}' ORDER BY line",
+                about,
+            ):
+                if is_skip:
+                    part.skipped[reason] += 1
+                else:
+                    part.quarantine(line, reason, self._raw(chunk, part, line))
+        keys = self.query(
+            f"SELECT DISTINCT site_key FROM staged WHERE {where} AND reason IS NULL "
+            "AND given_site IS NULL",
+            about,
+        )
+        nowhere: list[str] = []
+        new: list[tuple[str, str]] = []
+        for (key,) in keys:
+            site = self._finder.find(key)
+            if site is None:
+                nowhere.append(key)
+            elif key not in self._sited:
+                self._sited.add(key)
+                new.append((key, site))
+        if new:
+            self.connection.register(
+                "new_sites",
+                pa.table({"k": [key for key, _ in new], "s": [site for _, site in new]}),
+            )
+            self.query("INSERT INTO site_of SELECT k, s FROM new_sites")
+            self.connection.unregister("new_sites")
+        if nowhere:
+            self._nowhere(part, where, about, nowhere, chunk)
+
+    def _nowhere(
+        self,
+        part: FilePart,
+        where: str,
+        about: dict[str, Any],
+        keys: list[str],
+        chunk: LineChunk | None,
+    ) -> None:
+        self.connection.register("nowhere", pa.table({"k": pa.array(keys, pa.string())}))
+        condition = (
+            f"{where} AND reason IS NULL AND given_site IS NULL "
+            "AND site_key IN (SELECT k FROM nowhere)"
+        )
+        lines = self.query(f"SELECT line FROM staged WHERE {condition} ORDER BY line", about)
+        self.query(f"UPDATE staged SET reason = '{NO_SITE}' WHERE {condition}", about)
+        self.connection.unregister("nowhere")
+        for (line,) in lines:
+            part.rows -= 1
+            part.quarantine(line, NO_SITE, self._raw(chunk, part, line))
+
+    def _raw(self, chunk: LineChunk | None, part: FilePart, line: int) -> str:
+        """The line as it came; of a record file its columns as JSON."""
+        if chunk is not None:
+            return chunk.text(line - chunk.first_line)
+        rows = self.query(
+            "SELECT to_json(staged)::VARCHAR FROM staged WHERE file_number = ? AND line = ?",
+            [part.number, line],
+        )
+        return str(rows[0][0]) if rows else ""
+
+    def ready(self, landed_at: datetime) -> None:
+        """Make the table ``ready``: lake rows with their hour, in the order hour, site, ts."""
+        self.query(f"CREATE OR REPLACE TEMP TABLE ready AS {ready_sql()}", {"landed_at": landed_at})
+
+    def drop_ready(self) -> None:
+        self.query("DROP TABLE IF EXISTS ready")
+
+
+def ready_sql() -> str:
+    """Staged rows without a reason, as the lake's columns plus hour, file and line."""
+    columns = {
+        "event_id": "coalesce(event_id, to_hex(chain) || '-' || line)",
+        "site": "coalesce(lower(given_site), site)",
+        "verdict": verdict_sql("status", "error", "evidence", "has_item_value"),
+        "landed_at": "$landed_at::TIMESTAMP",
+        "text_hash": "NULL::VARCHAR",
+    }
+    selected = ", ".join(f"{columns.get(name, name)} AS {name}" for name in LAKE)
+    return (
+        f"SELECT {selected}, date_trunc('hour', ts) AS hour_start, file_number, line, "
+        "event_id IS NOT NULL AS id_was_given "
+        "FROM staged LEFT JOIN site_of USING (site_key) WHERE reason IS NULL "
+        "ORDER BY hour_start, 3, 2"
+    )

@@ -1,0 +1,68 @@
+"""Reading logs without keeping anything: what ``target-health try`` looks at."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+import duckdb
+
+from target_health.config.sites import Sites
+from target_health.config.sources import WrongClock, load_sources
+from target_health.errors import UsageError
+from target_health.landing.inbox import InboxFile, local_file
+from target_health.landing.land import take_all
+from target_health.landing.report import LandingReport
+from target_health.landing.view import crawl_log_view_sql
+from target_health.paths import SHIPPED_CONFIG, Home
+from target_health.warehouse import open_writer
+
+
+@contextmanager
+def read_log(
+    paths: Sequence[Path], *, now: datetime, progress: Callable[[str], None] | None = None
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, LandingReport]]:
+    """The logs as the landing reads them, in a view ``crawl_log`` of an in-memory database.
+
+    No configuration is read and nothing is kept: the view lasts as long as the context. Each
+    file is a source of its own, named like it. A last line without an end is taken as it is, and
+    a wrong clock holds nothing back. Raises ``UsageError`` for a path that is no file.
+    """
+    shipped = load_sources(SHIPPED_CONFIG)
+    sources = shipped.model_copy(
+        update={
+            "sources": {},
+            "half_line_minutes": 0.0,
+            "wrong_clock": WrongClock(
+                tolerance_minutes=shipped.wrong_clock.tolerance_minutes, share=1, rows=1 << 62
+            ),
+        }
+    )
+    with tempfile.TemporaryDirectory(prefix="target-health-try-") as directory:
+        home = Home(Path(directory))
+        with open_writer(home) as warehouse:
+            report = take_all(
+                home, warehouse, list(_files(paths)), sources, Sites({}, {}), now, progress
+            )
+            view = crawl_log_view_sql(warehouse, home)
+        connection = duckdb.connect(":memory:")
+        try:
+            connection.execute("SET TimeZone = 'UTC'")
+            connection.execute(f"CREATE VIEW crawl_log AS {view}")
+            yield connection, report
+        finally:
+            connection.close()
+
+
+def _files(paths: Sequence[Path]) -> Iterator[InboxFile]:
+    for path in paths:
+        if path.is_dir():
+            found = sorted(below for below in path.rglob("*") if below.is_file())
+            yield from (local_file(below, f"{below.name}/{below.name}") for below in found)
+        elif path.is_file():
+            yield local_file(path, f"{path.name}/{path.name}")
+        else:
+            raise UsageError(f"{path}: no such file")

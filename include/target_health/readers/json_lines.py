@@ -1,0 +1,173 @@
+"""JSON lines, native or with other names: one DuckDB pass, Python for the lines that need it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import duckdb
+
+from target_health.readers.lines import LineChunk
+from target_health.readers.raw import (
+    NULL_WORDS,
+    RAW_FIELDS,
+    Bad,
+    Column,
+    Outcome,
+    Reading,
+    Row,
+    Skip,
+)
+from target_health.readers.reader import LineReader
+from target_health.readers.sql_text import literal
+
+#: Fields that DuckDB parses as numbers at once. A value that is none becomes NULL there, so such
+#: a line is read again exactly.
+FAST_NUMBERS = frozenset({"status", "latency_ms", "bytes", "attempts"})
+#: Fields that keep their JSON.
+AS_JSON = frozenset({"item", "evidence", "route"})
+BLANK = "blank line"
+
+
+class JsonLines(LineReader):
+    def __init__(self, reading: Reading) -> None:
+        super().__init__(reading)
+        self._sql = self._build()
+
+    def relation(self, connection: duckdb.DuckDBPyConnection, chunk: LineChunk) -> str | None:
+        return self._sql
+
+    def row(self, text: str) -> Outcome:
+        stripped = text.replace("\0", "").strip().lstrip("\ufeff").strip()
+        if not stripped:
+            return Skip(BLANK) if "\0" not in text else Bad("only NUL bytes")
+        try:
+            record = json.loads(stripped)
+        except (ValueError, RecursionError):
+            return Bad("not JSON")
+        if not isinstance(record, dict):
+            return Bad("not a JSON object")
+        return _row(record, self.reading.columns)
+
+    def _build(self) -> str:
+        """One ``json_transform`` over the needed keys, then the fields out of its struct."""
+        tree: dict[str, Any] = {}
+        for name, column in self.reading.columns.items():
+            kind = "DOUBLE" if name in FAST_NUMBERS else "JSON" if name in AS_JSON else "VARCHAR"
+            _place(tree, column.path, kind)
+        fields, reread = [], ["j IS NULL"]
+        columns = self.reading.columns
+        for name in RAW_FIELDS:
+            dotted = name.replace("route_", "route.", 1) if name.startswith("route_") else name
+            column = columns.get(dotted)
+            if column is None:
+                fields.append(f"NULL::VARCHAR AS {name}")
+                continue
+            value = _struct_value(column)
+            if name in FAST_NUMBERS:
+                reread.append(_lost(value, column))
+                if column.factor != 1.0:
+                    value = f"{value} * {column.factor!r}"
+            elif name == "item":
+                value = (
+                    f"CASE WHEN {value} IS NOT NULL THEN {value} "
+                    f"WHEN contains(l, {literal(json.dumps(column.path[-1]))}) "
+                    f"AND json_type(l, {literal(_json_path(column))}) = 'NULL' THEN 'null' END"
+                )
+            elif column.factor != 1.0:
+                value = f"CAST(TRY_CAST({value} AS DOUBLE) * {column.factor!r} AS VARCHAR)"
+            fields.append(f"{value} AS {name}")
+        for parent in {column.path[:-1] for column in columns.values() if len(column.path) > 1}:
+            reread.append(_no_object(parent, columns))
+        parsed = (
+            f"SELECT line, chain, l, "
+            f"TRY(json_transform(l, {literal(json.dumps(tree))})) AS j FROM chunk"
+        )
+        return (
+            f"SELECT line, chain, coalesce({' OR '.join(reread)}, false) AS reread, "
+            f"{', '.join(fields)} FROM ({parsed})"
+        )
+
+
+def _place(tree: dict[str, Any], path: tuple[str, ...], kind: str) -> None:
+    for key in path[:-1]:
+        below = tree.setdefault(key, {})
+        if not isinstance(below, dict):  # the whole object is wanted as JSON too
+            return
+        tree = below
+    tree.setdefault(path[-1], kind)
+
+
+def _struct_value(column: Column) -> str:
+    return "j" + "".join(f"[{literal(key)}]" for key in column.path)
+
+
+def _json_path(column: Column) -> str:
+    return "$" + "".join(f".{json.dumps(key)}" for key in column.path)
+
+
+def _lost(value: str, column: Column, also: str = "") -> str:
+    """DuckDB has no value though the line has one, not null and not of the kind ``also``."""
+    return (
+        f"({value} IS NULL AND contains(l, {literal(json.dumps(column.path[-1]))}) AND "
+        f"coalesce(json_type(l, {literal(_json_path(column))}), 'NULL') "
+        f"NOT IN ('NULL', {literal(also)}))"
+    )
+
+
+def _no_object(parent: tuple[str, ...], columns: dict[str, Column]) -> str:
+    """Nothing came out of a nested object: perhaps it is none."""
+    values = [_struct_value(c) for c in columns.values() if c.path[:-1] == parent]
+    return _lost(
+        f"coalesce({', '.join(f'{v}::VARCHAR' for v in values)})", Column(parent), "OBJECT"
+    )
+
+
+def _row(record: dict[str, Any], columns: dict[str, Column]) -> Outcome:
+    fields: dict[str, str | None] = {}
+    for name, column in columns.items():
+        value: Any = record
+        for depth, key in enumerate(column.path):
+            if not isinstance(value, dict):
+                if value is None:
+                    break
+                return Bad(f"{'.'.join(column.path[:depth])} is not an object")
+            if key not in value:
+                value = None
+                break
+            value = value[key]
+        else:
+            if name == "item" and value is None:
+                fields["item"] = "null"
+                continue
+        raw = name.replace(".", "_")
+        fields[raw] = as_text(value, column, raw)
+    return Row(fields)
+
+
+def as_text(value: Any, column: Column, name: str) -> str | None:
+    """A JSON value as the raw field's text."""
+    if value is None:
+        return None
+    if name in AS_JSON or isinstance(value, dict | list):
+        return safe(json.dumps(value, ensure_ascii=False))
+    if isinstance(value, bool):
+        text = "true" if value else "false"
+    elif isinstance(value, str):
+        text = safe(value)
+    else:
+        text = repr(value)
+    if name in FAST_NUMBERS or column.factor != 1.0:
+        if text.strip().lower() in NULL_WORDS:
+            return None
+        if column.factor != 1.0:
+            try:
+                return repr(float(text) * column.factor)
+            except ValueError:
+                return text
+    return text
+
+
+def safe(text: str) -> str:
+    """Text that UTF-8 can hold: lone surrogates become question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,284 @@
+"""Common names of columns in home-made logs, and the units that they imply."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+
+from target_health.config.sources import MAPPABLE, UNITS, Source
+from target_health.readers.raw import NULL_WORDS, Column
+
+#: Raw field → names in order of preference, as ``plain`` makes them. Ends of fetches come before
+#: their starts: event time is the end of the fetch.
+NAMES: dict[str, tuple[str, ...]] = {
+    "ts": (
+        "ts",
+        "timestamp",
+        "time_stamp",
+        "end_time",
+        "ended_at",
+        "finished_at",
+        "completed_at",
+        "crawl_end",
+        "fetch_end",
+        "fetched_at",
+        "crawled_at",
+        "crawl_timestamp",
+        "crawl_time",
+        "fetch_time",
+        "event_time",
+        "datetime",
+        "date_time",
+        "logged_at",
+        "log_time",
+        "time_local",
+        "time_iso8601",
+        "utc_time",
+        "crawl_datetime",
+        "crawl_start",
+        "start_time",
+        "started_at",
+        "fetch_start",
+        "requested_at",
+        "request_timestamp",
+        "created_at",
+        "scraped_at",
+        "last_crawl",
+        "crawl_date",
+        "fetch_date",
+        "time",
+        "date",
+        "when",
+        "timestamp_utc",
+        "ts_utc",
+        "timestamp_ms",
+        "ts_ms",
+        "epoch",
+        "epoch_ms",
+        "unix_time",
+        "unixtime",
+    ),
+    "url": (
+        "url",
+        "address",
+        "uri",
+        "request_url",
+        "requested_url",
+        "target_url",
+        "page_url",
+        "original_url",
+        "full_url",
+        "crawled_url",
+        "link",
+        "loc",
+        "href",
+        "page",
+        "request_uri",
+    ),
+    "site": ("site",),
+    "page_type": ("page_type", "pagetype"),
+    "status": (
+        "status_code",
+        "http_status",
+        "http_status_code",
+        "statuscode",
+        "response_status_code",
+        "response_code",
+        "http_code",
+        "response_status",
+        "status",
+        "code",
+        "sc_status",
+        "rc",
+    ),
+    "status_text": ("status_text", "indexability_status", "status"),
+    "error": (
+        "error",
+        "error_type",
+        "error_class",
+        "exception",
+        "exception_class",
+        "failure",
+        "error_message",
+        "err",
+        "errors",
+    ),
+    "latency_ms": (
+        "latency_ms",
+        "elapsed_ms",
+        "response_time_ms",
+        "duration_ms",
+        "load_time_ms",
+        "time_ms",
+        "fetch_ms",
+        "took_ms",
+        "download_latency",
+        "response_time",
+        "elapsed",
+        "latency",
+        "duration",
+        "elapsed_s",
+        "latency_s",
+        "duration_s",
+        "response_time_s",
+        "elapsed_seconds",
+        "duration_seconds",
+        "response_time_seconds",
+        "elapsed_time",
+        "load_time",
+        "time_taken",
+        "request_time",
+        "download_time",
+        "total_time",
+        "time_total",
+        "took",
+    ),
+    "bytes": (
+        "bytes",
+        "size_bytes",
+        "size",
+        "content_length",
+        "response_size",
+        "response_bytes",
+        "body_size",
+        "body_bytes",
+        "body_bytes_sent",
+        "bytes_received",
+        "bytes_downloaded",
+        "page_size",
+        "download_size",
+        "size_download",
+        "length",
+        "content_size",
+    ),
+    "attempts": ("attempts", "tries", "num_attempts", "attempt_count"),
+    "redirects": ("redirects", "redirect_times", "redirect_count", "num_redirects"),
+    "credits": ("credits", "credits_used", "api_credits"),
+    "route.gateway": ("route_gateway", "gateway", "proxy_provider", "proxy_gateway", "proxy"),
+    "route.country": ("route_country", "proxy_country", "exit_country"),
+    "route.pool": ("route_pool", "proxy_pool", "pool"),
+    "route.session": ("route_session",),
+    "route.exit": ("route_exit", "exit_ip", "proxy_ip"),
+    "route": ("route",),
+    "final_url": (
+        "final_url",
+        "effective_url",
+        "url_effective",
+        "url_redirected_to",
+        "redirected_to",
+        "resolved_url",
+        "response_url",
+        "redirect_url",
+    ),
+    "content_hash": (
+        "content_hash",
+        "body_hash",
+        "content_sha1",
+        "content_md5",
+        "hash",
+        "digest",
+        "sha1",
+        "md5",
+        "checksum",
+    ),
+    "title": ("title", "page_title", "title_1"),
+    "text_length": ("text_length", "text_len"),
+    "evidence": ("evidence",),
+    "item": ("item",),
+    "canary": ("canary",),
+    "event_id": ("event_id",),
+}
+
+#: Latencies whose name says the unit, beside suffixes. Others are told from their size.
+SECONDS = frozenset(
+    {
+        "download_latency",
+        "response_time",
+        "total_time",
+        "time_total",
+        "request_time",
+        "download_time",
+    }
+)
+#: A median of at least this many is taken for milliseconds: no crawler's median fetch takes
+#: 30 s, and one of 30 ms is faster than any site far away.
+MILLISECONDS_FROM = 30.0
+
+#: The native log's own fields, in which nothing has to be guessed.
+NATIVE = {name: Column(tuple(name.split("."))) for name in MAPPABLE if name != "status_text"}
+
+
+def plain(name: str) -> str:
+    """A column's name as it is compared: lower case, words joined by ``_``."""
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip().lstrip("\ufeff@"))
+    return re.sub(r"[^0-9a-z]+", "_", name.lower()).strip("_")
+
+
+def columns_for(
+    available: Sequence[tuple[str, ...]],
+    samples: Mapping[tuple[str, ...], Iterable[object]],
+    source: Source,
+) -> tuple[dict[str, Column], list[str]]:
+    """Which raw field comes from which of the available columns (paths of keys).
+
+    The source's own mapping comes first; common names fill what it leaves. Returns the mapping
+    and notes on what was guessed.
+    """
+    notes: list[str] = []
+    taken: dict[str, Column] = {}
+    by_label = {".".join(path): path for path in available}
+    for name, wanted in source.columns.items():
+        path = by_label.get(wanted.column, tuple(wanted.column.split(".")))
+        if wanted.column in by_label or path[0] in {known[0] for known in available}:
+            factor = UNITS[wanted.unit] if wanted.unit else 1.0
+            if name == "latency_ms" and not wanted.unit:
+                factor, guess = latency_factor(path, samples.get(path, ()))
+                notes += guess
+            taken[name] = Column(path, factor)
+    used = {column.path for column in taken.values()}
+    by_name: dict[str, tuple[str, ...]] = {}
+    for path in available:
+        by_name.setdefault(plain("_".join(path)), path)
+    for name, names in NAMES.items():
+        if name in taken:
+            continue
+        for candidate in names:
+            path = by_name.get(candidate, ())
+            if not path or path in used:
+                continue
+            factor = 1.0
+            if name == "latency_ms":
+                factor, guess = latency_factor(path, samples.get(path, ()))
+                notes += guess
+            taken[name] = Column(path, factor)
+            used.add(path)
+            break
+    return taken, notes
+
+
+def latency_factor(path: tuple[str, ...], values: Iterable[object]) -> tuple[float, list[str]]:
+    """What makes milliseconds of a latency column, by its name, else by its values' size."""
+    name = plain(path[-1])
+    if name.endswith(("_ms", "_millis", "_milliseconds", "_msec")) or name == "ms":
+        return 1.0, []
+    if name.endswith(("_us", "_micros")):
+        return 0.001, []
+    if name in SECONDS or name.endswith(("_s", "_sec", "_secs", "_seconds")):
+        return 1000.0, []
+    numbers = [number for value in values if (number := as_number(value)) is not None]
+    if not numbers:
+        return 1.0, []
+    median = statistics.median(numbers)
+    unit, factor = ("ms", 1.0) if median >= MILLISECONDS_FROM else ("s", 1000.0)
+    return factor, [f"took {path[-1]!r} for {unit} (median {median:g}); unit: in sources.yaml"]
+
+
+def as_number(value: object) -> float | None:
+    text = str(value).strip()
+    if text.lower() in NULL_WORDS:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None

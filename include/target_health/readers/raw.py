@@ -1,0 +1,74 @@
+"""The raw columns that every reader gives, and what a reader says of a line that is no fetch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from target_health.config.sources import MAPPABLE
+
+#: Raw fields in SQL and Python. ``route`` may hold the whole route as JSON text.
+RAW_FIELDS = (*(name.replace(".", "_") for name in MAPPABLE), "route")
+
+#: Words that home-made logs write for "nothing"; compared in lower case.
+NULL_WORDS = frozenset({"", "-", "null", "none", "nan", "n/a", "na", "nil", "undefined", "\\n"})
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A line that is no fetch, with the reason that it is counted under."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """A line that cannot be read, with the reason that it is quarantined under."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line's raw fields as text; absent ones are null."""
+
+    fields: dict[str, str | None]
+
+
+Outcome = Row | Skip | Bad
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Where a raw field comes from: a column (JSON: path of keys), times a factor."""
+
+    path: tuple[str, ...]
+    factor: float = 1.0
+
+    @property
+    def label(self) -> str:
+        return ".".join(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How one file is read: recognised once, kept in the ledger for as long as it grows.
+
+    ``columns`` maps raw fields to the log's columns. ``header`` lists a CSV's columns.
+    ``ts_from_file`` takes the file's modification time as every fetch's time.
+    """
+
+    format: str
+    columns: dict[str, Column] = field(default_factory=dict)
+    header: tuple[str, ...] = ()
+    has_header: bool = True
+    delimiter: str = ","
+    ts_format: str | None = None
+    ts_from_file: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a file as a whole is not read; one line that says what to do."""
+
+    reason: str

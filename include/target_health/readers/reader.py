@@ -1,0 +1,57 @@
+"""What a format's reader is to the landing."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import duckdb
+import pyarrow as pa
+
+from target_health.readers.lines import LineChunk, default_cut
+from target_health.readers.raw import RAW_FIELDS, Outcome, Reading
+
+#: Columns beside the raw fields that a relation gives. ``reread`` asks for the exact path.
+CONTROL = ("line", "chain", "reread")
+
+
+def row_table(
+    rows: list[tuple[int, int, dict[str, str | None]]],
+) -> pa.Table:
+    """Rows of the exact path as a table of text columns: ``line``, ``chain``, raw fields."""
+    columns: dict[str, pa.Array] = {
+        "line": pa.array([line for line, _, _ in rows], pa.int64()),
+        "chain": pa.array([chain for _, chain, _ in rows], pa.uint64()),
+        "reread": pa.array([False] * len(rows), pa.bool_()),
+    }
+    for name in RAW_FIELDS:
+        columns[name] = pa.array([row.get(name) for _, _, row in rows], pa.string())
+    return pa.table(columns)
+
+
+class LineReader(ABC):
+    """Reads whole lines: all at once in SQL where it can, one by one exactly where it must."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+
+    @abstractmethod
+    def row(self, text: str) -> Outcome:
+        """One line, exactly. Never raises."""
+
+    def relation(self, connection: duckdb.DuckDBPyConnection, chunk: LineChunk) -> str | None:
+        """A SELECT of ``CONTROL`` and raw fields over the view ``chunk`` (line, l, chain).
+
+        A row with ``reread`` goes through ``row`` instead. None: every line does.
+        """
+        return None
+
+    def is_header(self, line: int) -> bool:
+        """Whether a line number is no line of the log at all, but its header."""
+        return False
+
+    def cut(self, data: bytes) -> int:
+        """Where the last whole record of a buffer ends; 0 when none does."""
+        return default_cut(data)
+
+    def release(self, connection: duckdb.DuckDBPyConnection) -> None:  # noqa: B027
+        """Drop what ``relation`` registered."""

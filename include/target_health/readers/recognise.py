@@ -1,0 +1,279 @@
+"""Telling how a file is to be read: from its source's entry, else from its content."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from target_health.config.sources import FILE_MTIME, Source
+from target_health.readers import heritrix, parquet
+from target_health.readers.csv_lines import CsvLines
+from target_health.readers.heritrix import Heritrix
+from target_health.readers.json_lines import JsonLines
+from target_health.readers.names import NATIVE, columns_for
+from target_health.readers.raw import NULL_WORDS, Column, Reading, Refusal
+from target_health.readers.reader import LineReader
+from target_health.readers.sql_text import literal
+
+#: Registered readers of lines by the reading's format.
+READERS: dict[str, type[LineReader]] = {
+    "native": JsonLines,
+    "jsonl": JsonLines,
+    "csv": CsvLines,
+    "heritrix": Heritrix,
+}
+SAMPLE_LINES = 500
+DELIMITERS = ",;\t|"
+COMPRESSED_SUFFIX = re.compile(r"\.(gz|zst|zstd)$", re.IGNORECASE)
+DAY_MONTH = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(.*)")
+DATE_ONLY = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{8}")
+NO_TIME = (
+    "has no column with a time of day: set ts: to the column that has it in sources.yaml, or "
+    "ts: file_mtime to take the file's own time"
+)
+
+
+def recognise(name: str, head: bytes, source: Source) -> Reading | Refusal:
+    """How to read a file of lines, from its first decompressed bytes (whole lines)."""
+    text = head.decode("utf-8", "replace").lstrip("\ufeff")
+    lines = [line for line in text.splitlines() if line.strip("\0 \t")][:SAMPLE_LINES]
+    kind = source.format or _format_of(name, lines)
+    if kind == "native":
+        return (
+            Reading("native", dict(NATIVE, route=Column(("route",))))
+            if not source.columns
+            else _json_reading(lines, source)
+        )
+    if kind == "jsonl":
+        return _json_reading(lines, source)
+    if kind == "heritrix":
+        return Reading("heritrix", {})
+    if kind == "csv":
+        return _csv_reading(lines, source)
+    if kind in ("parquet", "scrapy_console", "warc"):
+        return Refusal(f"is not read as {kind}: it is text")
+    return Refusal(
+        "is in no format that is known: name format: and columns: in sources.yaml "
+        "(native, jsonl, csv, parquet, heritrix)"
+    )
+
+
+def reader_for(reading: Reading) -> LineReader:
+    return READERS[reading.format](reading)
+
+
+def _format_of(name: str, lines: list[str]) -> str | None:
+    """The format that most of the first lines have; the file's name where none has any."""
+    records = [record for line in lines if (record := _object(line)) is not None]
+    if records and len(records) * 2 >= len(lines):
+        return "native" if _is_native(records) else "jsonl"
+    matching = sum(1 for line in lines if heritrix.LINE.match(line))
+    if matching and matching * 2 >= len(lines):
+        return "heritrix"
+    if lines and not records and _csv_header(lines, DELIMITERS) is not None:
+        return "csv"
+    if records:
+        return "native" if _is_native(records) else "jsonl"
+    if matching:
+        return "heritrix"
+    bare = COMPRESSED_SUFFIX.sub("", name).lower()
+    if bare.endswith((".jsonl", ".ndjson", ".json", ".jl")):
+        return "native"
+    return None
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    if not line.lstrip("\ufeff\0 \t").startswith("{"):
+        return None
+    try:
+        record = json.loads(line.replace("\0", "").strip())
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _is_native(records: list[dict[str, Any]]) -> bool:
+    """``ts`` and ``url`` by name, or one of them and no column that could stand for the other."""
+    keys = {key for record in records for key in record}
+    if {"ts", "url"} <= keys:
+        return True
+    if not keys & {"ts", "url"}:
+        return not keys - set(NATIVE) - {"route"}
+    found, _ = columns_for([(key,) for key in sorted(keys)], {}, Source())
+    return not ({"ts", "url"} <= set(found)) and not keys - set(NATIVE) - {
+        "route",
+        "body",
+        "body_path",
+        "screenshot_path",
+    }
+
+
+def _paths(record: dict[str, Any]) -> Iterable[tuple[tuple[str, ...], Any]]:
+    for key, value in record.items():
+        yield (key,), value
+        if isinstance(value, dict):
+            for below, inner in value.items():
+                yield (key, below), inner
+
+
+def _json_reading(lines: list[str], source: Source) -> Reading | Refusal:
+    samples: dict[tuple[str, ...], list[Any]] = {}
+    for line in lines:
+        for path, value in _paths(_object(line) or {}):
+            samples.setdefault(path, []).append(value)
+    available = sorted(samples, key=lambda path: (len(path), path))
+    columns, notes = columns_for(available, samples, source)
+    reading = _checked("jsonl", columns, notes, samples, source)
+    if isinstance(reading, Refusal):
+        return reading
+    used = {column.path for column in reading.columns.values()}
+    later = {  # fields that the first lines happen not to have
+        name: column
+        for name, column in NATIVE.items()
+        if name not in reading.columns and column.path not in used and name not in ("ts", "url")
+    }
+    return replace(reading, columns={**reading.columns, **later})
+
+
+def _csv_header(lines: list[str], delimiters: str) -> tuple[str, list[str]] | None:
+    """Delimiter and names of a header line in which ``url`` is recognised."""
+    for delimiter in delimiters:
+        try:
+            header = next(csv.reader(io.StringIO(lines[0]), delimiter=delimiter), [])
+        except csv.Error:
+            continue
+        if len(header) < 2:
+            continue
+        found, _ = columns_for([(name,) for name in header], {}, Source())
+        if "url" in found:
+            return delimiter, header
+    return None
+
+
+def _csv_reading(lines: list[str], source: Source) -> Reading | Refusal:
+    if not lines:
+        return Refusal("is empty")
+    found = _csv_header(lines, source.delimiter or DELIMITERS)
+    if found is None:
+        delimiter = source.delimiter or _likely_delimiter(lines[0])
+        header = next(csv.reader(io.StringIO(lines[0]), delimiter=delimiter), [])
+        found = delimiter, header
+    delimiter, header = found
+    header = _distinct([name.strip() for name in header])
+    samples: dict[tuple[str, ...], list[Any]] = {(name,): [] for name in header}
+    for values in csv.reader(io.StringIO("\n".join(lines[1:])), delimiter=delimiter):
+        if len(values) == len(header):
+            for name, value in zip(header, values, strict=True):
+                samples[(name,)].append(value)
+    columns, notes = columns_for([(name,) for name in header], samples, source)
+    reading = _checked("csv", columns, notes, samples, source)
+    if isinstance(reading, Refusal):
+        return reading
+    return Reading(
+        "csv",
+        reading.columns,
+        header=tuple(header),
+        delimiter=delimiter,
+        ts_format=reading.ts_format,
+        ts_from_file=reading.ts_from_file,
+        notes=reading.notes,
+    )
+
+
+def _likely_delimiter(line: str) -> str:
+    return max(DELIMITERS, key=line.count)
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Column names that stand twice get a number, as only the first of them can be meant."""
+    seen: Counter[str] = Counter()
+    result = []
+    for name in names:
+        seen[name] += 1
+        result.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return result
+
+
+def _checked(
+    kind: str,
+    columns: dict[str, Column],
+    notes: list[str],
+    samples: dict[tuple[str, ...], list[Any]],
+    source: Source,
+) -> Reading | Refusal:
+    """A reading, or why the columns are not enough for one."""
+    there = ", ".join(".".join(path) for path in samples if len(path) == 1)[:300]
+    if "url" not in columns and source.constants.site is None:
+        return Refusal(f"has no column for url: set url: in sources.yaml (columns: {there})")
+    wanted = source.columns.get("ts")
+    if wanted is not None and wanted.column == FILE_MTIME:
+        columns = {name: column for name, column in columns.items() if name != "ts"}
+        return Reading(kind, columns, ts_from_file=True, notes=tuple(notes))
+    if wanted is not None and "ts" not in columns:
+        return Refusal(f"has no column {wanted.column!r}, which sources.yaml names for ts")
+    if "ts" not in columns:
+        return Refusal(f"{NO_TIME} (columns: {there})")
+    values = [
+        str(value).strip()
+        for value in samples.get(columns["ts"].path, [])
+        if str(value).strip().lower() not in NULL_WORDS
+    ]
+    if values and not source.ts_format and all(DATE_ONLY.fullmatch(value) for value in values):
+        return Refusal(f"{NO_TIME}; {columns['ts'].label!r} holds dates only")
+    ts_format = source.ts_format or day_month_format(values)
+    if ts_format and not source.ts_format:
+        notes = [*notes, f"took {columns['ts'].label!r} for {ts_format}"]
+    return Reading(kind, columns, ts_format=ts_format, notes=tuple(notes))
+
+
+def day_month_format(values: list[str]) -> str | None:
+    """A strptime format when the values themselves show which of the numbers is the day."""
+    matches = [DAY_MONTH.fullmatch(value) for value in values]
+    found = [match for match in matches if match]
+    if not found or len(found) != len(values):
+        return None
+    first = max(int(match[1]) for match in found)
+    second = max(int(match[3]) for match in found)
+    if (first > 12) == (second > 12):
+        return None
+    mark = found[0][2]
+    order = ("%d", "%m") if first > 12 else ("%m", "%d")
+    rest = found[0][5]
+    clock = re.fullmatch(r"(,?[ T])(\d{1,2}):(\d\d)(:\d\d)?(\.\d+)?( ?[AaPp][Mm])?", rest)
+    if not clock:
+        return None
+    time = "%I" if clock[6] else "%H"
+    time += ":%M" + (":%S" if clock[4] else "") + (".%f" if clock[5] else "")
+    time += (" %p" if (clock[6] or "").startswith(" ") else "%p") if clock[6] else ""
+    return f"{order[0]}{mark}{order[1]}{mark}%Y{clock[1]}{time}"
+
+
+def records_reading(
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    kinds: list[tuple[str, str]],
+    source: Source,
+) -> Reading | Refusal:
+    """How to read a Parquet file, from its columns and first rows."""
+    rows = connection.execute(
+        f"SELECT * FROM read_parquet({literal(str(path))}, hive_partitioning = false) "
+        f"LIMIT {SAMPLE_LINES}"
+    ).fetchall()
+    samples: dict[tuple[str, ...], list[Any]] = {
+        (name,): [row[place] for row in rows if row[place] is not None]
+        for place, (name, _) in enumerate(kinds)
+    }
+    for name, kind in kinds:
+        if kind == "DATE":  # no time of day, whatever it looks like as a timestamp
+            samples[(name,)] = [str(value)[:10] for value in samples[(name,)]]
+    columns, notes = columns_for(parquet.available(kinds), samples, source)
+    return _checked("parquet", columns, notes, samples, source)
