@@ -137,10 +137,17 @@ def _telling_hint(hints: list[Needle], document: Document) -> list[Needle]:
         return []
     if sentences:
         return sentences[:1]
-    if content <= 60 and any(widget in document.lowered for widget in _WIDGETS):
-        return [needle for needle in hints if needle.place == "html"][:1]
-    if content <= 60 and document.size < 6_000 and not layout.images:
-        return [needle for needle in hints if needle.how == "javascript_gate"][:1]
+    if layout.links or layout.images or content > 60:
+        return []
+    scripts = [needle for needle in hints if needle.place == "html"]
+    if content <= 20 and any(widget in document.lowered for widget in _WIDGETS):
+        return scripts[:1]
+    if document.size < 6_000:
+        # Nothing to see and little to run: not even the application of a shell.
+        alone = content <= 5 and document.lowered.count(b"<script") <= 3
+        return [
+            needle for needle in scripts if alone or needle.how == "javascript_gate"
+        ][:1]
     return []
 
 

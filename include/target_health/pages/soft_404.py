@@ -243,13 +243,13 @@ def _sentence_says(sentence: str, markers: Markers, *, things: bool) -> bool:
 
 
 def _names(sentence: str, words: PhraseIndex) -> bool:
-    """Whether one of `words` stands in the sentence at the start of a word."""
+    """Whether one of `words` begins a word of the sentence; short ones must be all of it."""
     for word in words.found_in(sentence):
-        start = sentence.find(word)
-        while start >= 0:
-            if start == 0 or not sentence[start - 1].isalpha() or _unspaced(word):
-                return True
-            start = sentence.find(word, start + 1)
+        if _unspaced(word):
+            return True
+        end = r"(?!\w)" if len(word) <= 4 else ""
+        if re.search(rf"(?<!\w){re.escape(word)}{end}", sentence):
+            return True
     return False
 
 

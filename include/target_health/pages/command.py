@@ -1,0 +1,131 @@
+"""`target-health classify`: the verdict on saved pages."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from target_health.errors import TargetHealthError, UsageError
+from target_health.pages.classify import classify
+from target_health.pages.markers import Markers, shipped_markers
+from target_health.pages.response import PageVerdict, Response
+from target_health.pages.warc import ArchiveError, iter_responses
+
+_ARCHIVES = (".warc", ".arc", ".warc.gz", ".arc.gz", ".warc.zst")
+_ARCHIVE_STARTS = (b"WARC/", b"filedesc://")
+#: Bytes of a saved page that are read.
+_PAGE_LIMIT = 64_000_000
+
+
+class UnreadablePage(TargetHealthError):
+    """A saved page cannot be read; the message names it."""
+
+
+def classify_paths(
+    paths: Iterable[str | Path],
+    status: int | None = 200,
+    url: str = "",
+    markers: Markers | None = None,
+) -> Iterator[dict[str, Any]]:
+    """One row a page: `file url status verdict evidence confidence paywall why title`.
+
+    A path is a saved page (also `.gz`), a WARC or ARC file (one row a response, with the status
+    and URL of the record), a directory (its files, in order), or `-` for a page on standard
+    input. `status` and `url` are those of saved pages. A file that cannot be read gives a row
+    with `error` in place of a verdict and costs nothing but itself. Raises `UsageError` for a
+    path that is not there.
+    """
+    marks = markers if markers is not None else shipped_markers()
+    for path in paths:
+        if str(path) == "-":
+            yield from _stream(sys.stdin.buffer, status, url, marks)
+            continue
+        place = Path(path)
+        if not place.exists():
+            raise UsageError(f"{path}: there is no such file or directory.")
+        for file in sorted(_files(place)) if place.is_dir() else (place,):
+            yield from _file(file, status, url, marks)
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    for file in directory.rglob("*"):
+        hidden = any(part.startswith(".") for part in file.relative_to(directory).parts)
+        if file.is_file() and not hidden:
+            yield file
+
+
+def _file(
+    file: Path, status: int | None, url: str, markers: Markers
+) -> Iterator[dict[str, Any]]:
+    try:
+        if file.name.lower().endswith(_ARCHIVES) or _is_archive(file):
+            for stored in iter_responses(file):
+                if stored.kind == "revisit":
+                    continue
+                response = Response(stored.status, stored.body, stored.headers, stored.url)
+                yield _row(str(file), response, classify(response, markers))
+            return
+        response = Response(status, _read(file), {}, url)
+        yield _row(str(file), response, classify(response, markers))
+    except (OSError, EOFError, zlib.error, ArchiveError) as error:
+        reason = str(error).split("\n")[0] or type(error).__name__
+        yield {
+            "file": str(file), "url": url, "status": status, "verdict": None, "evidence": [],
+            "confidence": 0.0, "paywall": "UNKNOWN", "why": [], "title": None, "error": reason,
+        }
+
+
+def _stream(
+    stream: BinaryIO, status: int | None, url: str, markers: Markers
+) -> Iterator[dict[str, Any]]:
+    body = stream.read(_PAGE_LIMIT)
+    response = Response(status, _unzipped(body), {}, url)
+    yield _row("-", response, classify(response, markers))
+
+
+def _is_archive(file: Path) -> bool:
+    with open(file, "rb") as stream:
+        start = stream.read(10)
+        if start[:2] == b"\x1f\x8b":
+            stream.seek(0)
+            try:
+                start = gzip.GzipFile(fileobj=stream).read(10)
+            except (OSError, EOFError, zlib.error):
+                return False
+    return start.startswith(_ARCHIVE_STARTS)
+
+
+def _read(file: Path) -> bytes:
+    with open(file, "rb") as stream:
+        if stream.read(2) == b"\x1f\x8b":
+            stream.seek(0)
+            return gzip.GzipFile(fileobj=stream).read(_PAGE_LIMIT)
+        stream.seek(0)
+        return stream.read(_PAGE_LIMIT)
+
+
+def _unzipped(body: bytes) -> bytes:
+    if body[:2] != b"\x1f\x8b":
+        return body
+    try:
+        return zlib.decompressobj(wbits=31).decompress(body, _PAGE_LIMIT)
+    except zlib.error:
+        return body
+
+
+def _row(file: str, response: Response, result: PageVerdict) -> dict[str, Any]:
+    return {
+        "file": file,
+        "url": response.url,
+        "status": response.status,
+        "verdict": result.verdict,
+        "evidence": list(result.evidence),
+        "confidence": result.confidence,
+        "paywall": result.paywall,
+        "why": list(result.why),
+        "title": result.title,
+    }
