@@ -118,7 +118,7 @@ def simulate_until(home: Home, story: Story, end: datetime, narrator: Narrator) 
     if start >= end:
         return story
     hours = (end - start) // HOUR
-    span = f"{hours // 24} days" if hours >= 48 else f"{hours} hours" if hours > 1 else "the hour"
+    span = f"{round(hours / 24)} days" if hours >= 48 else f"{hours} hours" if hours > 1 else "the hour"
     plan = replace(
         story_plan(SITES, DAYS, parse_time(story.began_at), seed=SEED), start=start, end=end
     )
