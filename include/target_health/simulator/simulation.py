@@ -116,10 +116,10 @@ def simulate_hour(
     seed: int = 0,
     end: datetime,
 ) -> Summary:
-    """Exactly ``fetches`` rows of the hour before ``end``, of a fleet without troubles, in one
+    """Exactly ``fetches`` rows of the full hour before ``end``, of a fleet without troubles, in one
     file (``out``, compressed where it ends in ``.gz``), without a truth. For benchmarks.
     """
-    moment = to_utc(end)
+    moment = floor_hour(to_utc(end))
     digits = max(2, len(str(sites)))
     profiles = [
         draw_profile(index, f"site-{index + 1:0{digits}d}.example", seed=seed)

@@ -150,7 +150,7 @@ def login_redirects(
     return _turn(fetches, mask, rng, {"soft_block_login": 1.0})
 
 
-@trouble(owner="crawl", expected="healthy", strength=3.5, moves=("latency_ms",))
+@trouble(owner="crawl", expected="healthy", strength=2.5, moves=("latency_ms",))
 def throttling(fetches: pd.DataFrame, trouble: Trouble, rng: np.random.Generator) -> pd.DataFrame:
     """Answers take longer, ``strength`` times as long; latency alone changes no band."""
     mask = _in_reach(fetches, trouble)
