@@ -60,7 +60,7 @@ CREATE TABLE site_windows (
     redirects BIGINT NOT NULL,
     p95_latency_ms DOUBLE,
     attempts BIGINT NOT NULL,
-    bytes BIGINT NOT NULL,
+    bytes BIGINT,
     credits DOUBLE,
     items BIGINT NOT NULL
 );

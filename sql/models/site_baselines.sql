@@ -2,7 +2,7 @@
 -- The site's own normal for each window. The windows of a site share most of their period, so what
 -- all of them share (the core) is totalled once and each adds its own edges; a period that holds
 -- too little is taken again at its longest.
-WITH wanted_windows AS (
+WITH wanted_windows AS MATERIALIZED (
     SELECT
         site_windows.site,
         site_windows.window_start,
@@ -85,7 +85,7 @@ core_periods AS (
     GROUP BY site
 ),
 
-usual_history AS (
+usual_history AS MATERIALIZED (
     SELECT
         history.*,
         history.window_start >= core_periods.core_start
@@ -157,7 +157,7 @@ edge_totals AS (
     GROUP BY usual_periods.site, usual_periods.window_start
 ),
 
-usual_totals AS (
+usual_totals AS MATERIALIZED (
     SELECT
         usual_periods.site,
         usual_periods.window_start,
@@ -205,7 +205,7 @@ longest_periods AS (
         OR coalesce(usual_totals.days, 0) < wanted_windows.min_baseline_days
 ),
 
-longest_totals AS (
+longest_totals AS MATERIALIZED (
     SELECT
         longest_periods.site,
         longest_periods.window_start,

@@ -25,8 +25,7 @@ scored_windows AS (
     WHERE
         site_scores.config_version = $config_version
         AND site_scores.window_end <= $as_of
-        AND site_scores.window_start
-        >= date_trunc('day', $as_of) - to_days($longest_stretched_days)
+        AND site_scores.window_start >= $as_of - INTERVAL 3 DAY
 ),
 
 fresh_windows AS (
@@ -82,29 +81,64 @@ recent_falls AS (
     WHERE
         all_windows.has_delivery_fallen
         AND all_windows.window_end > newest_windows.scored_end - to_hours(bounds.lasting_hours)
-        AND all_windows.window_start >= $as_of - INTERVAL 3 DAY
     GROUP BY all_windows.site, all_windows.is_fresh
+),
+
+falling_sites AS (
+    SELECT
+        newest_windows.site,
+        newest_windows.is_fresh,
+        bounds.low_windows_in_a_row
+    FROM newest_windows
+    INNER JOIN bounds ON newest_windows.site = bounds.site
+    WHERE newest_windows.has_delivery_fallen
+),
+
+older_windows AS (
+    SELECT
+        falling_sites.site,
+        falling_sites.is_fresh,
+        site_scores.window_start,
+        list_contains(site_scores.reasons, 'delivery') AS has_delivery_fallen
+    FROM site_scores
+    INNER JOIN falling_sites ON site_scores.site = falling_sites.site
+    LEFT JOIN evidence_from ON site_scores.site = evidence_from.site
+    WHERE
+        site_scores.config_version = $config_version
+        AND site_scores.score IS NOT NULL
+        AND site_scores.window_end <= $as_of
+        AND site_scores.window_start
+        >= date_trunc('day', $as_of) - to_days($longest_stretched_days)
+        AND (
+            NOT falling_sites.is_fresh
+            OR site_scores.window_start >= evidence_from.since_at
+        )
+),
+
+last_windows AS (
+    SELECT
+        older_windows.site,
+        older_windows.is_fresh,
+        older_windows.has_delivery_fallen,
+        falling_sites.low_windows_in_a_row
+    FROM older_windows
+    INNER JOIN falling_sites
+        ON
+            older_windows.site = falling_sites.site
+            AND older_windows.is_fresh = falling_sites.is_fresh
+    QUALIFY
+        row_number() OVER (
+            PARTITION BY older_windows.site, older_windows.is_fresh
+            ORDER BY older_windows.window_start DESC
+        ) <= falling_sites.low_windows_in_a_row
 ),
 
 falls_in_a_row AS (
     SELECT
         site,
         is_fresh,
-        count(*) AS windows,
         bool_and(has_delivery_fallen) AS all_have_fallen
-    FROM (
-        SELECT
-            all_windows.*,
-            bounds.low_windows_in_a_row
-        FROM all_windows
-        INNER JOIN bounds ON all_windows.site = bounds.site
-        WHERE all_windows.is_scored
-        QUALIFY
-            row_number() OVER (
-                PARTITION BY all_windows.site, all_windows.is_fresh
-                ORDER BY all_windows.window_start DESC
-            ) <= bounds.low_windows_in_a_row
-    )
+    FROM last_windows
     GROUP BY site, is_fresh, low_windows_in_a_row
     HAVING count(*) = low_windows_in_a_row
 ),

@@ -1,7 +1,7 @@
 -- Grain: site, window_start, config_version.
 -- Windows that started before a site's `evidence_from` are left out, so that the same SELECT says
 -- what the windows since the last action give by themselves.
-WITH measured_windows AS (
+WITH measured_windows AS MATERIALIZED (
     SELECT
         site_windows.*,
         site_baselines.is_enough,
@@ -33,7 +33,7 @@ WITH measured_windows AS (
     WHERE site_windows.window_end > $start AND site_windows.window_end <= $end
 ),
 
-judged_windows AS (
+judged_windows AS MATERIALIZED (
     SELECT
         measured_windows.*,
         CASE
@@ -93,7 +93,7 @@ judged_windows AS (
     INNER JOIN site_settings ON measured_windows.site = site_settings.site
 ),
 
-scored_windows AS (
+scored_windows AS MATERIALIZED (
     SELECT
         *,
         CASE
@@ -110,7 +110,7 @@ scored_windows AS (
     FROM judged_windows
 ),
 
-earlier_scores AS (
+recent_scores AS (
     SELECT
         site,
         window_start,
@@ -119,17 +119,55 @@ earlier_scores AS (
         score,
         served_share,
         band,
-        list_contains(reasons, 'refusal') AS stands_on_refusal,
-        row_number() OVER (
-            PARTITION BY site ORDER BY window_start DESC
-        ) AS scored_ago
+        list_contains(reasons, 'refusal') AS stands_on_refusal
     FROM site_scores
     WHERE
         config_version = $config_version
         AND score IS NOT NULL
         AND window_end <= $start
-        AND window_start >= $start - to_days($longest_stretched_days)
-        AND site IN (SELECT scored_windows.site FROM scored_windows)
+        AND window_start > date_trunc('day', $start) - to_days($longest_smoothing_days)
+),
+
+sparse_sites AS (
+    SELECT
+        scored_windows.site,
+        count(DISTINCT recent_scores.window_start) AS recent_scored
+    FROM scored_windows
+    LEFT JOIN recent_scores ON scored_windows.site = recent_scores.site
+    GROUP BY scored_windows.site
+    HAVING count(DISTINCT recent_scores.window_start) < $longest_low_row
+),
+
+older_scores AS (
+    SELECT
+        site_scores.site,
+        site_scores.window_start,
+        site_scores.window_end,
+        site_scores.window_minutes,
+        site_scores.score,
+        site_scores.served_share,
+        site_scores.band,
+        list_contains(site_scores.reasons, 'refusal') AS stands_on_refusal
+    FROM site_scores
+    INNER JOIN sparse_sites ON site_scores.site = sparse_sites.site
+    WHERE
+        site_scores.config_version = $config_version
+        AND site_scores.score IS NOT NULL
+        AND site_scores.window_end <= $start
+        AND site_scores.window_start
+        <= date_trunc('day', $start) - to_days($longest_smoothing_days)
+        AND site_scores.window_start
+        >= date_trunc('day', $start) - to_days($longest_stretched_days)
+    QUALIFY
+        row_number() OVER (
+            PARTITION BY site_scores.site ORDER BY site_scores.window_start DESC
+        ) <= $longest_low_row
+),
+
+earlier_scores AS (
+    SELECT * FROM recent_scores
+    UNION ALL
+    SELECT * FROM older_scores
 ),
 
 all_scores AS (
@@ -154,12 +192,9 @@ all_scores AS (
         band AS earlier_band,
         stands_on_refusal AS stood_on_refusal
     FROM earlier_scores
-    WHERE
-        window_start > date_trunc('day', $start) - to_days($longest_smoothing_days)
-        OR scored_ago < $longest_low_row
 ),
 
-timeline AS (
+timeline AS MATERIALIZED (
     SELECT
         all_scores.*,
         all_scores.score < site_settings.healthy_from
@@ -172,7 +207,7 @@ timeline AS (
     WHERE all_scores.window_start >= coalesce(evidence_from.since_at, all_scores.window_start)
 ),
 
-scored_timeline AS (
+scored_timeline AS MATERIALIZED (
     SELECT
         site,
         window_start,
@@ -193,7 +228,7 @@ low_runs AS (
     FROM scored_timeline
 ),
 
-wanted_windows AS (
+wanted_windows AS MATERIALIZED (
     SELECT
         site,
         window_start,
@@ -202,7 +237,7 @@ wanted_windows AS (
     WHERE window_end > $start
 ),
 
-smoothed AS (
+smoothed AS MATERIALIZED (
     SELECT
         wanted_windows.site,
         wanted_windows.window_start,
@@ -310,7 +345,7 @@ standing_bands AS (
     )
 ),
 
-bands AS (
+bands AS MATERIALIZED (
     SELECT
         site,
         window_start,

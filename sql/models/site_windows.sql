@@ -19,7 +19,7 @@ SELECT
     count(*) FILTER (final_verdict = 'redirect') AS redirects,
     quantile_cont(latency_ms, 0.95) FILTER (final_verdict = 'ok') AS p95_latency_ms,
     sum(coalesce(attempts, 1))::BIGINT AS attempts,
-    coalesce(sum(bytes), 0)::BIGINT AS bytes,
+    sum(bytes)::BIGINT AS bytes,
     sum(credits::DECIMAL(24, 6))::DOUBLE AS credits,
     sum(items)::BIGINT AS items
 FROM window_fetches

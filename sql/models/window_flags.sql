@@ -1,7 +1,7 @@
 -- Grain: site, window_start, config_version. Flagged windows only.
 -- Only a window that denies more than flag_rise by itself can be above a median by that much, so
 -- medians are taken for those alone.
-WITH sized_windows AS (
+WITH sized_windows AS MATERIALIZED (
     SELECT
         site_windows.site,
         site_windows.window_start,
@@ -29,7 +29,7 @@ earlier_flags AS (
         AND window_end <= $start
 ),
 
-history AS (
+history AS MATERIALIZED (
     SELECT
         sized_windows.site,
         sized_windows.window_start,
@@ -43,7 +43,7 @@ history AS (
             AND sized_windows.window_start = earlier_flags.window_start
 ),
 
-candidates AS (
+candidates AS MATERIALIZED (
     SELECT
         sized_windows.site,
         sized_windows.window_start,

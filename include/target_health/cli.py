@@ -1,0 +1,67 @@
+"""The console script ``target-health``: one command a question or a deed."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+import duckdb
+import typer
+
+from target_health.errors import TargetHealthError
+
+EXIT_FAILED, EXIT_USAGE = 1, 2
+
+
+def make_app() -> typer.Typer:
+    """The commands, imported when the program starts and not with the package."""
+    from target_health.commands import classify, control, people, runs, simulate, status, try_log
+
+    app = typer.Typer(
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        help="Is this site still behaving towards our crawler as it normally does?",
+    )
+    app.command("try")(try_log.try_log)
+    app.command()(runs.land)
+    app.command()(runs.run)
+    app.command()(runs.backfill)
+    app.command()(status.status)
+    app.command()(classify.classify)
+    app.command()(people.pause)
+    app.command()(people.resume)
+    app.add_typer(control.control, name="control")
+    app.command()(simulate.simulate)
+    return app
+
+
+def main() -> None:
+    """Run a command; errors are one line on stderr and an exit status of 1 or 2."""
+    sys.exit(exit_status(sys.argv[1:]))
+
+
+def exit_status(arguments: list[str]) -> int:
+    """0 done, 1 failed, 2 bad arguments or configuration."""
+    try:
+        result = make_app()(args=arguments, standalone_mode=False, prog_name="target-health")
+    except TargetHealthError as problem:
+        return complain(str(problem), problem.exit_status)
+    except click.exceptions.Exit as ending:
+        return ending.exit_code
+    except click.Abort:
+        return complain("stopped", EXIT_FAILED)
+    except click.ClickException as problem:
+        return complain(problem.format_message(), EXIT_USAGE)
+    except BrokenPipeError:
+        return 0
+    except (OSError, duckdb.Error) as problem:
+        return complain(f"{type(problem).__name__}: {problem}", EXIT_FAILED)
+    return result if isinstance(result, int) else 0
+
+
+def complain(message: str, status: int) -> int:
+    line = " ".join(message.split())
+    sys.stderr.write(f"target-health: {line}\n")
+    return status

@@ -1,0 +1,1 @@
+"""What the console script says and prints; the work is done elsewhere in the package."""

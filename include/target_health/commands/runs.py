@@ -1,0 +1,145 @@
+"""The commands that do the work: land, run, backfill."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from target_health import job
+from target_health.commands.output import console, plain, print_json, progress_shown
+from target_health.config import load_configuration
+from target_health.decisions import Action
+from target_health.landing import LandingReport
+from target_health.paths import Home
+from target_health.times import iso, parse_time, utc_now
+
+Start = Annotated[str, typer.Option("--start", help="Begin of the range, ISO 8601, UTC.")]
+End = Annotated[str, typer.Option("--end", help="End of the range, ISO 8601, UTC.")]
+Json = Annotated[bool, typer.Option("--json", help="Print what is reported as JSON.")]
+Inbox = Annotated[
+    str | None,
+    typer.Option("--inbox", help="Directory or fsspec URL to land from, instead of the inbox."),
+]
+
+
+def land(inbox: Inbox = None, json: Json = False) -> None:
+    """Land what is new in the inbox."""
+    home, configuration = Home.from_environment(), load_configuration()
+    with progress_shown() as progress:
+        report = job.land_step(
+            home, configuration, now=utc_now(), inbox=inbox, progress=progress
+        )
+    if json:
+        print_json(landing_document(report))
+        return
+    print_landing(report)
+
+
+def run(
+    start: Start,
+    end: End,
+    act: Annotated[
+        bool | None,
+        typer.Option(
+            "--act/--no-act",
+            help="Act as if the range's end were now, or not at all. Default: act only when the "
+            "range ends close to the clock.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """The whole hourly job for a range: land, model, score, decide, publish."""
+    home, configuration = Home.from_environment(), load_configuration()
+    with progress_shown() as progress:
+        report = job.run(
+            home,
+            configuration,
+            parse_time(start, "--start"),
+            parse_time(end, "--end"),
+            now=utc_now(),
+            act=act,
+            progress=progress,
+        )
+    report_run(report, json)
+
+
+def backfill(
+    start: Start,
+    end: End,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", help="A scoring.yaml to score the range under, beside the active."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Windows and scores of a range in one pass, and the scores after it that it reaches."""
+    home, active = Home.from_environment(), load_configuration()
+    other = load_configuration(scoring_file=config) if config else None
+    with progress_shown() as progress:
+        report = job.backfill(
+            home,
+            other or active,
+            parse_time(start, "--start"),
+            parse_time(end, "--end"),
+            now=utc_now(),
+            active=active if other else None,
+            progress=progress,
+        )
+    report_run(report, json, version=other.version if other else None)
+
+
+def landing_document(report: LandingReport) -> dict[str, object]:
+    """``{files, rows, skipped, quarantined, sources}``."""
+    return {
+        "files": report.files,
+        "rows": report.rows,
+        "skipped": report.skipped,
+        "quarantined": report.quarantined,
+        "sources": plain(report.sources),
+    }
+
+
+def print_landing(report: LandingReport) -> None:
+    """One line for all, one a source, and what each took for what."""
+    shown = console()
+    for line in report.lines():
+        shown.print(line, markup=False, soft_wrap=True)
+
+
+def report_run(report: job.RunReport, json: bool, version: str | None = None) -> None:
+    if json:
+        print_json(
+            {
+                "start": report.start,
+                "end": report.end,
+                "acted": report.acted,
+                "landing": landing_document(report.landing) if report.landing else None,
+                "modelled_until": report.modelled_until,
+                "config_version": version,
+                "actions": report.actions,
+            }
+        )
+        return
+    shown = console()
+    if report.landing:
+        print_landing(report.landing)
+    if report.modelled_until is None:
+        shown.print("No windows yet: nothing was landed before the end of the range.")
+        return
+    shown.print(f"Windows and scores are made until {iso(report.modelled_until)}.", markup=False)
+    if version:
+        shown.print(f"Scored under config_version {version}.", markup=False)
+    shown.print(
+        "This run may act." if report.acted else "This run does not act.", markup=False
+    )
+    for action in report.actions:
+        shown.print(action_line(action), markup=False, soft_wrap=True)
+
+
+def action_line(action: Action) -> str:
+    """One action in a line: what, where, why."""
+    held = "" if action.applied else " (observed only)"
+    return f"{action.kind} {action.site or 'fleet'}{held}: {action.why}"
