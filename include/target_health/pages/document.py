@@ -230,4 +230,4 @@ class Document:
         """The visible page by blocks; costlier than the rest, so asked of short pages only."""
         if self.kind == "text":
             return Layout.of_text(self.raw.decode("utf-8", "replace"))
-        return lay_out(self.body_element if self.body_element is not None else self.seen)
+        return lay_out(self.seen)

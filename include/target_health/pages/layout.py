@@ -27,7 +27,7 @@ _CHROME_CLASSES = frozenset(
     "main-nav topbar navbar-nav page-footer global-footer dropdown-menu skip-link".split()
 )
 _HIDDEN_CLASSES = frozenset("modal hidden d-none hide is-hidden visually-hidden sr-only".split())
-_SKIPPED = frozenset(("head", "select", "option", "datalist", "iframe", "object", "title"))
+_SKIPPED = frozenset(("select", "option", "datalist", "iframe", "object", "title"))
 #: Elements within a line, whose attributes are not asked for.
 _PLAIN = frozenset(("a", "b", "i", "em", "strong", "br", "u", "small", "sup", "sub", "font", "wbr"))
 _QUOTED = frozenset(("pre", "code", "samp", "kbd", "textarea", "option", "label", "dt", "th"))
@@ -111,7 +111,10 @@ class Layout:
 
 
 def lay_out(root: etree._Element | None) -> Layout:
-    """Walks the page once; elements that are not shown are left out."""
+    """Walks the page once; elements that are not shown are left out.
+
+    The head is walked too: without a `<body>` tag the parser leaves `<nav>` or `<main>` in it.
+    """
     layout = Layout()
     if root is None:
         return layout
@@ -232,7 +235,7 @@ class _Walker:
 
 
 def _hidden(tag: str, element: etree._Element, names: list[str]) -> bool:
-    if tag == "main":
+    if tag in ("main", "body"):
         return False
     if names and not _HIDDEN_CLASSES.isdisjoint(names):
         return True

@@ -35,6 +35,7 @@ _TRUE = frozenset(("true", "yes", "1", "http://schema.org/true", "https://schema
 _TIER = re.compile(
     rb"""content_tier["'][^>]{0,40}content=["'](\w+)|content=["'](\w+)["'][^>]{0,40}content_tier"""
 )
+_BREAKS_OFF = "the text breaks off"
 _ELLIPSIS = re.compile(r"(?:…|\.\.\.|\[\.\.\.\]|\[…\])\s*$")
 
 
@@ -83,8 +84,9 @@ def judge(document: Document, markers: Markers) -> tuple[Paywall, list[Finding]]
     if withheld:
         found.append(Finding("paywalled:withheld", f"Paywall: {withheld}.", 0.8))
     stated = declared.free is False or bool(tier)
+    # Without a declaration a short text is no sign: the article may be short.
     agreed = (stated and bool(notice or withheld)) or (
-        bool(markup) and bool(notice) and bool(withheld)
+        bool(markup) and bool(notice) and withheld == _BREAKS_OFF
     )
     if agreed:
         return "PAYWALLED", found
@@ -235,10 +237,10 @@ def _withheld(
             return ""
         if inside is not None and total < 2 * _TEASER:
             return "the part declared as paid holds no text"
+    if notice and any(_ELLIPSIS.search(text) for text in paragraphs):
+        return _BREAKS_OFF
     if total < _TEASER:
         return f"only {total} letters of running text were served"
-    if notice and any(_ELLIPSIS.search(text) for text in paragraphs):
-        return "the text breaks off"
     return ""
 
 

@@ -38,13 +38,16 @@ _SAYS = {
     "body": "the answer says that what was asked for does not exist",
 }
 
-_CODE = re.compile(r"(?<![\d.,:/$€£#])4[0o]4(?![\d.,:/%])")
+_CODE = re.compile(r"(?<![\w$€£#])(?<!\d[.,:/-])4[0o]4(?![\w%]|[.,:/-]\d)")
 _NO_LETTERS = re.compile(r"[\W\d_]+")
 _SENTENCE_END = re.compile(r"[.!?。！？…\n]+(?:\s|$)|[。！？]|\s[-–—|]\s")
 _URL = re.compile(
     r"(?:^|[/_.-])(?:404|error-?404|not-?found|page-?not-?found|pagenotfound)"
     r"(?:\.\w{2,5})?/?$"
 )
+#: Characters of a paragraph that tells something, and how many of those an error page has.
+_PARAGRAPH = 160
+_FEW_PARAGRAPHS = 3
 _LONGEST_LABEL = 90
 #: Letters of a page, navigation and all, up to which a sentence in it can be all it says.
 _SAYS_LITTLE = 1_500
@@ -87,7 +90,8 @@ def find(document: Document, url: str, markers: Markers) -> list[Finding]:
     needed = next((needs for limit, needs in _NEEDED if content <= limit), None)
     if needed is None or points < needed:
         return []
-    if content > _MARKUP_ONLY_ABOVE and "markup" not in signs:
+    tells = content > _MARKUP_ONLY_ABOVE or _paragraphs(layout) > _FEW_PARAGRAPHS
+    if tells and "markup" not in signs:
         return []
     if content > 300 and _shows_product(document):
         return []
@@ -112,6 +116,10 @@ def _worth_laying_out(document: Document, url: str, markers: Markers) -> bool:
     return _CODE.search(said) is not None or markers.gone_words.any_in(said)
 
 
+def _paragraphs(layout: Layout) -> int:
+    return sum(len(block.text) >= _PARAGRAPH for block in layout.content)
+
+
 def _signs(document: Document, layout: Layout, url: str, markers: Markers) -> dict:
     """Which signs a page shows, each with what it was seen in; `blocks` are those that speak."""
     signs: dict = {}
@@ -122,9 +130,10 @@ def _signs(document: Document, layout: Layout, url: str, markers: Markers) -> di
         if _says_missing(part, markers):
             signs["title"] = part
             break
-    heads = set(document.headings)
+    shown = _squeezed(layout.visible)
+    heads = {text for text in document.headings if _squeezed(text) in shown}
     for text in document.headings:
-        if _says_missing(text, markers):
+        if text in heads and _says_missing(text, markers):
             signs["heading"] = text
             break
     spoken = layout.content or layout.blocks
@@ -155,6 +164,10 @@ def _signs(document: Document, layout: Layout, url: str, markers: Markers) -> di
     if signs:
         signs["blocks"] = blocks
     return signs
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
 
 
 def _is_error_url(url: str) -> bool:
