@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from target_health.config import Configuration, load_configuration
+from target_health.warehouse.migrations import migrate
+
+
+@pytest.fixture
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    """An empty warehouse in memory."""
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        migrate(connection)
+        yield connection
+
+
+@pytest.fixture
+def configured(tmp_path: Path) -> Callable[..., Configuration]:
+    """Configurations from the text of ``policy.yaml`` and ``sites.yaml``."""
+
+    def load(policy: str = "", sites: str = "") -> Configuration:
+        (tmp_path / "policy.yaml").write_text(policy)
+        (tmp_path / "sites.yaml").write_text(sites)
+        return load_configuration(tmp_path)
+
+    return load
