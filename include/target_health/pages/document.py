@@ -92,7 +92,7 @@ def _unprintable(head: bytes) -> bool:
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return False
     control = sum(byte < 9 or 13 < byte < 27 for byte in head)
-    return control * 10 > len(head)
+    return b"\x00" in head or control * 10 > len(head)
 
 
 class Document:

@@ -8,6 +8,7 @@ paywall and serve the whole text: that page is ok, since we got it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +29,9 @@ _TEASER = 900
 #: follows are other articles' teasers and the terms of the offer.
 _AFTER_NOTICE = 1_800
 _PARAGRAPH = 60
+_LONGEST_NOTICE = 700
+#: How often a phrase may stand on a page before it is a label of other articles.
+_LABELS_FROM = 2
 _SEARCHED = 60_000
 
 _FALSE = frozenset(("false", "no", "0", "http://schema.org/false", "https://schema.org/false"))
@@ -199,20 +203,19 @@ def _running_text(document: Document) -> list[str]:
 def _notice(blocks: list[str], markers: Markers) -> str:
     """A phrase that says that the rest is for subscribers, with little text after it.
 
-    The same words stand as a label beside links to other articles; so the label must not be
-    short and repeated.
+    The same words stand as labels beside links to other articles, so a phrase that is repeated
+    is none.
     """
-    said = [normalized(block) for block in blocks]
+    said = [
+        (text, markers.paywall_withheld.found_in(text) if len(text) < _LONGEST_NOTICE else [])
+        for text in map(normalized, blocks)
+    ]
+    times = Counter(phrase for _, phrases in said for phrase in phrases)
     after = 0
-    labels: dict[str, int] = {}
-    for text in said:
-        labels[text] = labels.get(text, 0) + 1
-    for text in reversed(said):
-        if labels[text] == 1 or len(text) > 60:
-            if len(text) < 700:
-                for phrase in markers.paywall_withheld.found_in(text):
-                    if _tells_all(text, markers):
-                        return phrase
+    for text, phrases in reversed(said):
+        for phrase in phrases:
+            if times[phrase] <= _LABELS_FROM and _sells(text, markers):
+                return phrase
         if len(text) >= _PARAGRAPH:
             after += letters(text)
             if after > _AFTER_NOTICE:
@@ -220,7 +223,7 @@ def _notice(blocks: list[str], markers: Markers) -> str:
     return ""
 
 
-def _tells_all(text: str, markers: Markers) -> bool:
+def _sells(text: str, markers: Markers) -> bool:
     """Phrases of everyday language count only beside words of a subscription."""
     return markers.paywall_offer.any_in(text)
 

@@ -21,6 +21,9 @@ from target_health.errors import TargetHealthError
 #: Bytes of one body that are read; what is longer is cut and marked.
 BODY_LIMIT = 64_000_000
 _CHUNK = 65_536
+#: What a damaged record raises; inside of a header that breaks off warcio also stumbles over
+#: values that it takes to be there.
+_DAMAGE = (ArchiveLoadFailed, EOFError, zlib.error, ValueError, OSError)
 
 
 class ArchiveError(TargetHealthError):
@@ -74,7 +77,7 @@ def _responses(stream: BinaryIO, name: str, body_limit: int) -> Iterator[StoredR
             offset = archive.get_record_offset()
             if stored is not None:
                 yield replace(stored, offset=offset)
-    except (ArchiveLoadFailed, EOFError, zlib.error, ValueError, OSError) as error:
+    except (*_DAMAGE, AttributeError, IndexError, KeyError, TypeError) as error:
         detail = str(error).strip().split("\n")[0] or type(error).__name__
         raise ArchiveError(f"{name}: cannot be read on after byte {offset}: {detail}") from error
 
@@ -113,7 +116,7 @@ def _body(record: ArcWarcRecord, limit: int) -> tuple[bytes, bool]:
                 return b"".join(parts), False
             parts.append(part)
             size += len(part)
-    except (zlib.error, EOFError, ValueError, OSError):
+    except _DAMAGE:
         # What could be decoded up to here is what a browser would show.
         return b"".join(parts), True
     return b"".join(parts), True
