@@ -243,7 +243,7 @@ longest_totals AS MATERIALIZED (
 totals AS (
     SELECT * FROM longest_totals
     UNION ALL BY NAME
-    SELECT * FROM usual_totals
+    SELECT usual_totals.* FROM usual_totals
     ANTI JOIN longest_totals
         ON
             usual_totals.site = longest_totals.site

@@ -384,14 +384,30 @@ SELECT
                     list_transform(
                         list_sort(list_filter(
                             [
-                                {'cost': -scored_windows.hard_block_cost, 'tie': 1, 'name': 'hard_block'},
-                                {'cost': -scored_windows.challenge_cost, 'tie': 2, 'name': 'challenge'},
-                                {'cost': -scored_windows.soft_block_cost, 'tie': 3, 'name': 'soft_block'},
-                                {'cost': -scored_windows.latency_cost, 'tie': 4, 'name': 'latency'}
+                                {
+                                    'cost': -scored_windows.hard_block_cost,
+                                    'tie': 1,
+                                    'name': 'hard_block'
+                                },
+                                {
+                                    'cost': -scored_windows.challenge_cost,
+                                    'tie': 2,
+                                    'name': 'challenge'
+                                },
+                                {
+                                    'cost': -scored_windows.soft_block_cost,
+                                    'tie': 3,
+                                    'name': 'soft_block'
+                                },
+                                {
+                                    'cost': -scored_windows.latency_cost,
+                                    'tie': 4,
+                                    'name': 'latency'
+                                }
                             ],
-                            lambda signal : signal.cost <= -site_settings.reason_points
+                            LAMBDA signal: signal['cost'] <= -site_settings.reason_points
                         )),
-                        lambda signal : signal.name
+                        LAMBDA signal: signal['name']
                     ),
                     CASE WHEN scored_windows.has_delivery_fallen THEN ['delivery'] ELSE [] END
                 )

@@ -39,7 +39,8 @@ period_hours AS (
         ON
             site_days.site = crawled_hours.site
             AND crawled_hours.hour_start >= site_days.day_start - to_days(site_days.baseline_days)
-            AND crawled_hours.hour_start < site_days.day_start - to_days(site_days.baseline_gap_days)
+            AND crawled_hours.hour_start
+            < site_days.day_start - to_days(site_days.baseline_gap_days)
     WHERE site_days.fixed_minutes IS NULL
 ),
 

@@ -1,55 +1,8 @@
--- Grain: one row a fetch, in the window that it belongs to, of windows that have ended.
+-- Grain: file_index, file_row_number: one row a fetch of the windows that have ended.
 -- The final verdict is what was seen at landing, after the two soft-block rules that need history.
--- A fetch answered 304 says nothing about size or extraction.
-WITH fetches AS (
-    SELECT
-        lake_fetches.event_id,
-        lake_fetches.site,
-        lake_fetches.ts,
-        lake_fetches.url,
-        coalesce(lake_fetches.page_type, '') AS page_type,
-        lake_fetches.verdict,
-        lake_fetches.latency_ms,
-        lake_fetches.bytes,
-        lake_fetches.attempts,
-        lake_fetches.credits,
-        lake_fetches.final_url,
-        lake_fetches.content_hash,
-        lake_fetches.text_hash,
-        lake_fetches.item IS NOT NULL AS was_extracted,
-        coalesce(lake_fetches.has_item_value, FALSE) AS has_item_value,
-        CASE
-            WHEN NOT coalesce(lake_fetches.has_item_value, FALSE) THEN 0
-            WHEN starts_with(lake_fetches.item, '[') THEN json_array_length(lake_fetches.item)
-            ELSE 1
-        END AS items,
-        lake_fetches.verdict = 'ok' AND lake_fetches.status BETWEEN 200 AND 299 AS is_full_answer,
-        date_trunc('day', lake_fetches.ts) AS day_start,
-        coalesce(site_window_lengths.window_minutes, 15) AS window_minutes,
-        time_bucket(
-            to_minutes(coalesce(site_window_lengths.window_minutes, 15)),
-            lake_fetches.ts,
-            TIMESTAMP '2000-01-01'
-        ) AS window_start
-    FROM lake_fetches
-    LEFT JOIN site_window_lengths
-        ON
-            lake_fetches.site = site_window_lengths.site
-            AND date_trunc('day', lake_fetches.ts) = site_window_lengths.day_start
-    WHERE lake_fetches.canary IS NULL AND lake_fetches.ts < $end
-),
-
-ended_fetches AS (
-    SELECT
-        *,
-        window_start + to_minutes(window_minutes) AS window_end
-    FROM fetches
-    WHERE
-        window_start + to_minutes(window_minutes) > $start
-        AND window_start + to_minutes(window_minutes) <= $end
-),
-
-profiles AS (
+-- They judge only what was ok at landing, and a 304 says nothing about size or extraction.
+-- Long texts are read for the fetches alone that could be one of many same answers.
+WITH profiles AS (
     SELECT
         page_profiles.site,
         page_profiles.day_start,
@@ -62,56 +15,112 @@ profiles AS (
     FROM page_profiles
     INNER JOIN site_settings ON page_profiles.site = site_settings.site
     WHERE
-        page_profiles.day_start >= date_trunc('day', $start - INTERVAL 1 DAY)
+        page_profiles.day_start >= date_trunc('day', $start)
         AND page_profiles.day_start < $end
+),
+
+lengths AS (
+    SELECT
+        site,
+        day_start,
+        window_minutes
+    FROM site_window_lengths
+    WHERE day_start >= date_trunc('day', $start) AND day_start < $end
+),
+
+fetches AS (
+    SELECT
+        lake_fetches.file_index,
+        lake_fetches.file_row_number,
+        lake_fetches.site,
+        date_trunc('day', lake_fetches.ts) AS day_start,
+        coalesce(lake_fetches.page_type, '') AS page_type,
+        coalesce(lengths.window_minutes, 15) AS window_minutes,
+        make_timestamp(
+            epoch_us(lake_fetches.ts)
+            - epoch_us(lake_fetches.ts) % (coalesce(lengths.window_minutes, 15) * 60000000::BIGINT)
+        ) AS window_start,
+        lake_fetches.verdict,
+        lake_fetches.verdict = 'ok' AND lake_fetches.status BETWEEN 200 AND 299 AS is_full_answer,
+        lake_fetches.item IS NOT NULL AS was_extracted,
+        coalesce(lake_fetches.has_item_value, FALSE) AS has_item_value,
+        CASE
+            WHEN NOT coalesce(lake_fetches.has_item_value, FALSE) THEN 0
+            WHEN starts_with(lake_fetches.item, '[') THEN json_array_length(lake_fetches.item)
+            ELSE 1
+        END AS items,
+        lake_fetches.latency_ms,
+        lake_fetches.bytes,
+        lake_fetches.attempts,
+        lake_fetches.credits
+    FROM lake_fetches
+    LEFT JOIN lengths
+        ON
+            lake_fetches.site = lengths.site
+            AND date_trunc('day', lake_fetches.ts) = lengths.day_start
+    WHERE lake_fetches.canary IS NULL AND lake_fetches.ts < $end
+),
+
+itemless_sites AS (
+    SELECT DISTINCT
+        site,
+        day_start
+    FROM profiles
+    WHERE items_are_usual
 ),
 
 itemless_fetches AS (
     SELECT
-        ended_fetches.event_id,
-        ended_fetches.site,
-        ended_fetches.window_start,
-        ended_fetches.url,
-        ended_fetches.content_hash,
-        ended_fetches.text_hash,
-        nullif(ended_fetches.final_url, ended_fetches.url) AS final_url,
-        profiles.same_answer_urls,
-        coalesce(profiles.items_are_usual, FALSE) AS items_are_usual
-    FROM ended_fetches
-    LEFT JOIN profiles
+        lake_fetches.file_index,
+        lake_fetches.file_row_number,
+        lake_fetches.site,
+        lake_fetches.url,
+        lake_fetches.content_hash,
+        lake_fetches.text_hash,
+        nullif(lake_fetches.final_url, lake_fetches.url) AS final_url,
+        coalesce(lake_fetches.page_type, '') AS page_type,
+        date_trunc('day', lake_fetches.ts) AS day_start,
+        make_timestamp(
+            epoch_us(lake_fetches.ts)
+            - epoch_us(lake_fetches.ts) % (coalesce(lengths.window_minutes, 15) * 60000000::BIGINT)
+        ) AS window_start
+    FROM lake_fetches
+    INNER JOIN itemless_sites
         ON
-            ended_fetches.site = profiles.site
-            AND ended_fetches.day_start = profiles.day_start
-            AND ended_fetches.page_type = profiles.page_type
-    WHERE ended_fetches.is_full_answer AND NOT ended_fetches.has_item_value
-),
-
-suspect_windows AS (
-    SELECT DISTINCT
-        site,
-        window_start
-    FROM itemless_fetches
-    WHERE items_are_usual
+            lake_fetches.site = itemless_sites.site
+            AND date_trunc('day', lake_fetches.ts) = itemless_sites.day_start
+    LEFT JOIN lengths
+        ON
+            lake_fetches.site = lengths.site
+            AND date_trunc('day', lake_fetches.ts) = lengths.day_start
+    WHERE
+        lake_fetches.canary IS NULL
+        AND lake_fetches.ts < $end
+        AND lake_fetches.verdict = 'ok'
+        AND lake_fetches.status BETWEEN 200 AND 299
+        AND NOT coalesce(lake_fetches.has_item_value, FALSE)
 ),
 
 answers AS (
     SELECT
-        itemless_fetches.event_id,
+        itemless_fetches.file_index,
+        itemless_fetches.file_row_number,
         itemless_fetches.site,
         itemless_fetches.window_start,
         itemless_fetches.url,
-        itemless_fetches.same_answer_urls,
-        itemless_fetches.items_are_usual,
+        profiles.same_answer_urls,
+        coalesce(profiles.items_are_usual, FALSE) AS items_are_usual,
         unnest([
             'content ' || itemless_fetches.content_hash,
             'text ' || itemless_fetches.text_hash,
             'url ' || itemless_fetches.final_url
         ]) AS answer
     FROM itemless_fetches
-    SEMI JOIN suspect_windows
+    LEFT JOIN profiles
         ON
-            itemless_fetches.site = suspect_windows.site
-            AND itemless_fetches.window_start = suspect_windows.window_start
+            itemless_fetches.site = profiles.site
+            AND itemless_fetches.day_start = profiles.day_start
+            AND itemless_fetches.page_type = profiles.page_type
 ),
 
 same_answers AS (
@@ -128,7 +137,9 @@ same_answers AS (
 ),
 
 same_answer_fetches AS (
-    SELECT DISTINCT answers.event_id
+    SELECT DISTINCT
+        answers.file_index,
+        answers.file_row_number
     FROM answers
     SEMI JOIN same_answers
         ON
@@ -139,36 +150,44 @@ same_answer_fetches AS (
 )
 
 SELECT
-    ended_fetches.site,
-    ended_fetches.window_start,
-    ended_fetches.window_end,
-    ended_fetches.window_minutes,
-    ended_fetches.page_type,
-    ended_fetches.is_full_answer,
-    ended_fetches.has_item_value,
-    ended_fetches.items,
-    ended_fetches.latency_ms,
-    ended_fetches.bytes,
-    ended_fetches.attempts,
-    ended_fetches.credits,
+    fetches.file_index,
+    fetches.file_row_number,
+    fetches.site,
+    fetches.window_start,
+    fetches.window_start + to_minutes(fetches.window_minutes) AS window_end,
+    fetches.window_minutes,
+    fetches.page_type,
+    fetches.is_full_answer,
+    fetches.has_item_value,
+    fetches.items,
+    fetches.latency_ms,
+    fetches.bytes,
+    fetches.attempts,
+    fetches.credits,
     CASE
         WHEN
-            ended_fetches.is_full_answer
-            AND NOT ended_fetches.has_item_value
+            fetches.is_full_answer
+            AND NOT fetches.has_item_value
             AND (
                 (
-                    ended_fetches.bytes < profiles.small_below_bytes
-                    AND (ended_fetches.was_extracted OR profiles.small_is_rare)
+                    fetches.bytes < profiles.small_below_bytes
+                    AND (fetches.was_extracted OR profiles.small_is_rare)
                 )
-                OR (profiles.items_are_usual AND same_answer_fetches.event_id IS NOT NULL)
+                OR same_answer_fetches.file_row_number IS NOT NULL
             )
             THEN 'soft_block'
-        ELSE ended_fetches.verdict
+        ELSE fetches.verdict
     END AS final_verdict
-FROM ended_fetches
+FROM fetches
 LEFT JOIN profiles
     ON
-        ended_fetches.site = profiles.site
-        AND ended_fetches.day_start = profiles.day_start
-        AND ended_fetches.page_type = profiles.page_type
-LEFT JOIN same_answer_fetches ON ended_fetches.event_id = same_answer_fetches.event_id
+        fetches.site = profiles.site
+        AND fetches.day_start = profiles.day_start
+        AND fetches.page_type = profiles.page_type
+LEFT JOIN same_answer_fetches
+    ON
+        fetches.file_index = same_answer_fetches.file_index
+        AND fetches.file_row_number = same_answer_fetches.file_row_number
+WHERE
+    fetches.window_start + to_minutes(fetches.window_minutes) > $start
+    AND fetches.window_start + to_minutes(fetches.window_minutes) <= $end
