@@ -13,9 +13,15 @@ ERRORS = st.sampled_from(
     [None, "connection_reset", "timeout", "dns", "tls", "proxy", "aborted", "other"]
 )
 EVIDENCE = st.lists(
-    st.sampled_from([
-        "challenge:cloudflare", "soft_block:block_page", "soft_404:title", "paywalled:schema_org", "odd",
-    ]),
+    st.sampled_from(
+        [
+            "challenge:cloudflare",
+            "soft_block:block_page",
+            "soft_404:title",
+            "paywalled:schema_org",
+            "odd",
+        ]
+    ),
     max_size=4,
 )
 
@@ -84,7 +90,8 @@ def test_properties(status: int | None, error: str | None, evidence: list[str], 
 
 
 @pytest.mark.parametrize(
-    "item", [None, "", "  ", [], {}, [None], {"a": None, "b": ""}, {"a": {"b": [" "]}}, [[], {}], ({"a": ()},)]
+    "item",
+    [None, "", "  ", [], {}, [None], {"a": None, "b": ""}, {"a": {"b": [" "]}}, [[], {}]],
 )
 def test_nothing_is_no_value(item: object) -> None:
     assert not has_item_value(item)

@@ -1,5 +1,6 @@
 """Challenges as vendors serve them, shortened: what is kept is what a reader of the source sees."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 import pytest
@@ -96,7 +97,8 @@ CHALLENGES: dict[str, tuple[dict[str, str], str]] = {
         'Resource?SWJIYLWA=5074a744e2e3d891814e9a2dace20bd4"></script><body></body></html>',
     ),
     "imperva bare script": (
-        {}, "<html><script src='/_Incapsula_Resource?SWJIYLWA=1'></script></html>"
+        {},
+        "<html><script src='/_Incapsula_Resource?SWJIYLWA=1'></script></html>",
     ),
     "distil": (
         {},
@@ -204,11 +206,13 @@ CHALLENGES: dict[str, tuple[dict[str, str], str]] = {
         "</div><script src='https://wappass.baidu.com/static/captcha/tuxing.js'></script></body>",
     ),
     "weibo": (
-        {}, "<html><head><title>Sina Visitor System</title></head><body><span id='message'></span>"
+        {},
+        "<html><head><title>Sina Visitor System</title></head><body><span id='message'></span>"
         "<script>var url='https://passport.weibo.com/visitor/genvisitor';</script></body></html>",
     ),
     "jd": (
-        {}, "<title>京东验证</title><body><div id=app2>快速验证</div><p>京东 验证一下，购物无忧</p></body>"
+        {},
+        "<title>京东验证</title><body><div id=app2>快速验证</div><p>京东 验证一下，购物无忧</p></body>",
     ),
     "radware": (
         {},
@@ -217,7 +221,8 @@ CHALLENGES: dict[str, tuple[dict[str, str], str]] = {
         "solve this CAPTCHA to request unblock to the website</p>",
     ),
     "reblaze": (
-        {}, "<html><head><script>window.rbzns={seed:'x'};winsocks();</script></head><body></body>"
+        {},
+        "<html><head><script>window.rbzns={seed:'x'};winsocks();</script></head><body></body>",
     ),
     "vercel": (
         {"x-vercel-mitigated": "challenge"},
@@ -253,15 +258,18 @@ CHALLENGES: dict[str, tuple[dict[str, str], str]] = {
         "</script><noscript>This site requires Javascript to work</noscript></body></html>",
     ),
     "edgeone": (
-        {}, "<html><head><script src='/__tst_status'></script></head><body><script>document.cookie="
+        {},
+        "<html><head><script src='/__tst_status'></script></head><body><script>document.cookie="
         "'EO_Bot_Ssid=1;';location.reload()</script></body></html>",
     ),
     "river security": (
-        {}, "<html><head><meta charset=utf-8><script>$_ts=window['$_ts'];if(!$_ts)$_ts={};$_ts.cd="
+        {},
+        "<html><head><meta charset=utf-8><script>$_ts=window['$_ts'];if(!$_ts)$_ts={};$_ts.cd="
         "'q';</script></head><body></body></html>",
     ),
     "reload gate": (
-        {}, "<html><body><script>document.cookie='humans_21909=1';document.location.reload(true)"
+        {},
+        "<html><body><script>document.cookie='humans_21909=1';document.location.reload(true)"
         "</script></body></html>",
     ),
     "employer's page around reCAPTCHA": (
@@ -276,45 +284,53 @@ CHALLENGES: dict[str, tuple[dict[str, str], str]] = {
         "data-sitekey='a'></div><script src='https://hcaptcha.com/1/api.js'></script>",
     ),
     "widget alone": (
-        {}, "<html><body><form method=post><div class='g-recaptcha' data-sitekey='6L'></div></form>"
+        {},
+        "<html><body><form method=post><div class='g-recaptcha' data-sitekey='6L'></div></form>"
         "<script src='https://www.google.com/recaptcha/api.js'></script></body></html>",
     ),
     "generic Korean": (
-        {}, "<title>접속 확인</title><h1>자동입력 방지</h1><p>비정상적인 접근이 감지되었습니다. 아래 문자를 입력해 "
+        {},
+        "<title>접속 확인</title><h1>자동입력 방지</h1><p>비정상적인 접근이 감지되었습니다. 아래 문자를 입력해 "
         "주세요.</p><img src='/captcha.php'><input name='captcha_code'>",
     ),
     "generic Japanese": (
-        {}, "<title>アクセス確認</title><p>ロボットではないことを確認するため、画像に表示されている文字を入力してください。</p>"
+        {},
+        "<title>アクセス確認</title><p>ロボットではないことを確認するため、画像に表示されている文字を入力してください。</p>"
         "<img src='/captcha.jpg'><input type=text name=captcha>",
     ),
     "generic Chinese": (
-        {}, "<title>安全验证</title><p>检测到异常访问，请拖动滑块完成验证后继续。</p><div id=slider></div>"
+        {},
+        "<title>安全验证</title><p>检测到异常访问，请拖动滑块完成验证后继续。</p><div id=slider></div>",
     ),
     "generic Spanish": (
-        {}, "<title>Verificación de seguridad</title><h1>Un momento, por favor</h1><p>Estamos "
+        {},
+        "<title>Verificación de seguridad</title><h1>Un momento, por favor</h1><p>Estamos "
         "comprobando que no eres un robot antes de continuar.</p>",
     ),
     "generic Portuguese": (
-        {}, "<title>Verificação de segurança</title><h1>Confirme que você é humano</h1><p>Marque a "
+        {},
+        "<title>Verificação de segurança</title><h1>Confirme que você é humano</h1><p>Marque a "
         "caixa para continuar.</p>",
     ),
     "generic French": (
-        {}, "<title>Vérification</title><h1>Vérifiez que vous n’êtes pas un robot</h1><p>Cette "
+        {},
+        "<title>Vérification</title><h1>Vérifiez que vous n’êtes pas un robot</h1><p>Cette "
         "vérification nous aide à protéger le site.</p>",
     ),
     "generic Italian": (
-        {}, "<title>Controllo di sicurezza</title><p>Conferma di non essere un robot per continuare "
+        {},
+        "<title>Controllo di sicurezza</title><p>Conferma di non essere un robot per continuare "
         "la navigazione.</p>",
     ),
     "generic Turkish": (
-        {}, "<title>Güvenlik kontrolü</title><p>Devam etmek için lütfen robot olmadığınızı "
+        {},
+        "<title>Güvenlik kontrolü</title><p>Devam etmek için lütfen robot olmadığınızı "
         "doğrulayın.</p>",
     ),
-    "generic Polish": (
-        {}, "<title>Weryfikacja</title><h1>Potwierdź, że nie jesteś robotem</h1>"
-    ),
+    "generic Polish": ({}, "<title>Weryfikacja</title><h1>Potwierdź, że nie jesteś robotem</h1>"),
     "sogou": (
-        {}, "<title>搜狗搜索</title><p>用户您好，我们的系统检测到您网络中存在异常访问请求。此验证码用于确认这些请求是您的正常行为"
+        {},
+        "<title>搜狗搜索</title><p>用户您好，我们的系统检测到您网络中存在异常访问请求。此验证码用于确认这些请求是您的正常行为"
         "而不是自动程序发出的，需要您协助验证。</p><img src='/antispider/util/seccode.php'>",
     ),
 }
@@ -344,7 +360,9 @@ def test_an_item_with_a_value_outweighs_the_mark() -> None:
     assert empty.verdict == "challenge"
 
 
-ARTICLE = "<p>" + "The harbour was rebuilt after the storm, and ships came back slowly. " * 60 + "</p>"
+ARTICLE = (
+    "<p>" + "The harbour was rebuilt after the storm, and ships came back slowly. " * 60 + "</p>"
+)
 
 
 @pytest.mark.parametrize("name", CHALLENGES)

@@ -25,8 +25,12 @@ def test_a_directory_in_order(tmp_path: Path) -> None:
     (tmp_path / ".hidden").write_bytes(GATE)
     rows = list(classify_paths([tmp_path], status=200, url="http://x.example/"))
     assert [(Path(row["file"]).name, row["status"], row["verdict"]) for row in rows] == [
-        ("a.html.gz", 200, "challenge"), ("b.html", 200, "ok"), ("d.warc.gz", 200, "ok"),
-        ("d.warc.gz", 403, "hard_block"), ("d.warc.gz", 200, "ok"), ("d.warc.gz", 200, "ok"),
+        ("a.html.gz", 200, "challenge"),
+        ("b.html", 200, "ok"),
+        ("d.warc.gz", 200, "ok"),
+        ("d.warc.gz", 403, "hard_block"),
+        ("d.warc.gz", 200, "ok"),
+        ("d.warc.gz", 200, "ok"),
     ]
     assert rows[0]["url"] == "http://x.example/"
     assert rows[2]["url"] == "http://a.example/"

@@ -1,5 +1,6 @@
 """Any body at all gives a verdict, in bounded time."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 import gzip
@@ -23,13 +24,25 @@ CHINESE = "<html><head><title>页面不存在</title></head><body><p>抱歉，�
 @pytest.mark.parametrize(
     ("text", "encoding"),
     [
-        (RUSSIAN, "windows-1251"), (RUSSIAN, "koi8-r"), (JAPANESE, "shift_jis"), (JAPANESE, "euc-jp"),
-        (KOREAN, "euc-kr"), (CHINESE, "gb18030"), (CHINESE, "big5hkscs"), (RUSSIAN, "utf-16"),
+        (RUSSIAN, "windows-1251"),
+        (RUSSIAN, "koi8-r"),
+        (JAPANESE, "shift_jis"),
+        (JAPANESE, "euc-jp"),
+        (KOREAN, "euc-kr"),
+        (CHINESE, "gb18030"),
+        (CHINESE, "big5hkscs"),
+        (RUSSIAN, "utf-16"),
     ],
 )
 def test_a_declared_charset_is_read(text: str, encoding: str) -> None:
     if encoding == "big5hkscs":
-        text = text.replace("页面", "頁面").replace("访问", "訪問").replace("经", "經").replace("删", "刪").replace("过", "過")
+        text = (
+            text.replace("页面", "頁面")
+            .replace("访问", "訪問")
+            .replace("经", "經")
+            .replace("删", "刪")
+            .replace("过", "過")
+        )
         text = text.replace("您访问", "您訪問").replace("或者已", "或已")
     body = text.encode(encoding, "replace")
     name = "big5" if encoding == "big5hkscs" else encoding
@@ -45,28 +58,42 @@ def test_a_charset_in_the_page_is_read(text: str, encoding: str) -> None:
 
 def test_utf_8_is_read_whatever_is_declared() -> None:
     body = RUSSIAN.encode()
-    assert classify(Response(200, body, {"content-type": "text/html; charset=iso-8859-1"})).title == (
-        "Страница не найдена"
-    )
+    assert classify(
+        Response(200, body, {"content-type": "text/html; charset=iso-8859-1"})
+    ).title == ("Страница не найдена")
 
 
 def test_an_undeclared_charset_is_guessed() -> None:
-    words = "Страница, которую вы ищете, была удалена или никогда не существовала на этом сайте. " * 4
+    words = (
+        "Страница, которую вы ищете, была удалена или никогда не существовала на этом сайте. " * 4
+    )
     text, _ = to_utf8(words.encode("windows-1251"), None)
     assert "Страница" in text.decode()
 
 
 def test_a_charset_nobody_knows_costs_nothing() -> None:
-    result = classify(Response(200, b"<title>caf\xe9</title><p>ol\xe9</p>", content_type="text/html; charset=x-none"))
+    result = classify(
+        Response(
+            200, b"<title>caf\xe9</title><p>ol\xe9</p>", content_type="text/html; charset=x-none"
+        )
+    )
     assert result.verdict == "ok"
 
 
 @pytest.mark.parametrize(
     ("body", "kind"),
     [
-        (b"", "empty"), (b" \r\n", "empty"), (b"%PDF-1.7 ...", "pdf"), (b"\x89PNG\r\n\x1a\n", "image"),
-        (b"\xff\xd8\xff\xe0", "image"), (b'{"a": 1}', "json"), (b"[]", "json"), (b"<rss></rss>", "xml"),
-        (b"plain words", "text"), (b"<!DOCTYPE html><p>x", "html"), (b"PK\x03\x04", "archive"),
+        (b"", "empty"),
+        (b" \r\n", "empty"),
+        (b"%PDF-1.7 ...", "pdf"),
+        (b"\x89PNG\r\n\x1a\n", "image"),
+        (b"\xff\xd8\xff\xe0", "image"),
+        (b'{"a": 1}', "json"),
+        (b"[]", "json"),
+        (b"<rss></rss>", "xml"),
+        (b"plain words", "text"),
+        (b"<!DOCTYPE html><p>x", "html"),
+        (b"PK\x03\x04", "archive"),
         (bytes(range(256)) * 4, "media"),
     ],
 )
@@ -135,7 +162,10 @@ def test_a_page_without_a_body_tag_is_read() -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.binary(max_size=400), st.sampled_from(["", "text/html", "application/json", "text/html; charset=euc-kr"]))
+@given(
+    st.binary(max_size=400),
+    st.sampled_from(["", "text/html", "application/json", "text/html; charset=euc-kr"]),
+)
 def test_any_bytes_give_a_verdict(body: bytes, content_type: str) -> None:
     result = classify(Response(200, body, content_type=content_type))
     assert result.verdict in VERDICTS

@@ -44,13 +44,21 @@ def test_a_users_marks_are_added_to_the_shipped_ones(own: Path) -> None:
     assert classify(gate, markers).evidence == ("challenge:ourshield",)
     assert classify(Response(200, b"x", {"X-Shield": "gate"}), markers).verdict == "challenge"
     assert classify(Response(200, b"<h1>navmey tu'lu'be'</h1>"), markers).verdict == "soft_404"
-    assert classify(Response(200, b"<title>Just a moment...</title>"), markers).verdict == "challenge"
+    assert (
+        classify(Response(200, b"<title>Just a moment...</title>"), markers).verdict == "challenge"
+    )
 
 
 def test_a_whole_phrase_is_no_part_of_a_longer_one(own: Path) -> None:
     markers = load_markers(SHIPPED, own)
-    assert classify(Response(200, b"<title>Closed to robots | Shop</title>"), markers).verdict == "soft_block"
-    assert classify(Response(200, b"<title>A museum closed to robots</title>"), markers).verdict == "ok"
+    assert (
+        classify(Response(200, b"<title>Closed to robots | Shop</title>"), markers).verdict
+        == "soft_block"
+    )
+    assert (
+        classify(Response(200, b"<title>A museum closed to robots</title>"), markers).verdict
+        == "ok"
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,8 +67,14 @@ def test_a_whole_phrase_is_no_part_of_a_longer_one(own: Path) -> None:
         ("marks: [{how: x, verdict: blocked, vendor: V, source: s}]", "marks.0.verdict"),
         ("marks: [{how: x, verdict: challenge, vendor: V}]", "marks.0.source"),
         ("marks: [{how: X y, verdict: challenge, vendor: V, source: s}]", "marks.0.how"),
-        ("marks: [{how: x, verdict: challenge, vendor: V, source: s, proof: {htlm: [abc]}}]", "marks.0.proof.htlm"),
-        ("marks: [{how: x, verdict: challenge, vendor: V, source: s, proof: {html: [[]]}}]", "marks.0.proof.html.0"),
+        (
+            "marks: [{how: x, verdict: challenge, vendor: V, source: s, proof: {htlm: [abc]}}]",
+            "marks.0.proof.htlm",
+        ),
+        (
+            "marks: [{how: x, verdict: challenge, vendor: V, source: s, proof: {html: [[]]}}]",
+            "marks.0.proof.html.0",
+        ),
         ("makrs: []", "makrs"),
         ("[1, 2]", "top level"),
         ("marks: [", "no valid YAML"),
@@ -84,7 +98,10 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 def test_an_empty_file_adds_nothing(tmp_path: Path) -> None:
     path = tmp_path / "markers.yaml"
     path.write_text("", encoding="utf-8")
-    assert classify(Response(200, b"<title>Page not found</title>"), load_markers(path)).verdict == "ok"
+    assert (
+        classify(Response(200, b"<title>Page not found</title>"), load_markers(path)).verdict
+        == "ok"
+    )
 
 
 def test_every_shipped_mark_names_a_public_source() -> None:

@@ -1,5 +1,6 @@
 """Pages that look like something else and are what the site has to say."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 import pytest
@@ -64,7 +65,8 @@ NORMAL: dict[str, str] = {
     "404 Not Found client error response status code indicates that the server cannot find the requested "
     "resource. Links that lead to a 404 page are often called broken or dead links and can be subject to "
     "link rot.</p><h2>Status</h2><pre><code>404 Not Found</code></pre><h2>Examples</h2>"
-    + f"<p>{LOREM}</p>" * 8,
+    + f"<p>{LOREM}</p>"
+    * 8,
     "index of error pages": "<title>Error page templates</title><h1>Error page templates</h1><ul><li><a "
     "href='404.html'>404: Not Found</a></li><li>403: Forbidden</li><li>500: Internal Server Error</li><li>"
     "503: Service Unavailable</li><li>429: Too Many Requests</li></ul>",
@@ -122,12 +124,17 @@ def test_an_api_that_answers_nothing_is_ok(body: str) -> None:
 
 
 def test_a_shell_is_ok_with_little_confidence() -> None:
-    assert classify(Response(200, b"<div id=root></div><script src=/a.js></script>")).confidence < 0.5
+    assert (
+        classify(Response(200, b"<div id=root></div><script src=/a.js></script>")).confidence < 0.5
+    )
 
 
 def test_cookies_and_servers_of_vendors_alone_say_nothing() -> None:
     headers = {
-        "Server": "cloudflare", "CF-RAY": "8", "X-Datadome": "protected", "X-Iinfo": "1",
+        "Server": "cloudflare",
+        "CF-RAY": "8",
+        "X-Datadome": "protected",
+        "X-Iinfo": "1",
         "Set-Cookie": "__cf_bm=1, datadome=2, _px3=4, incap_ses_1=5, visid_incap_1=6",
     }
     page = f"<title>Lamp</title>{NAV}<h1>Lamp</h1><p>{LOREM}</p>".encode()

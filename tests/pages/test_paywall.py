@@ -1,5 +1,6 @@
 """Articles that were withheld, and those that only declare it."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 import json
@@ -116,7 +117,9 @@ def test_a_page_that_did_not_come_is_unknown(status: int | None) -> None:
     assert not any(word.startswith("paywalled:") for word in result.evidence)
 
 
-@pytest.mark.parametrize("broken", ['{"isAccessibleForFree": fals', "[[[[", '{"isAccessibleForFree": {}}', ""])
+@pytest.mark.parametrize(
+    "broken", ['{"isAccessibleForFree": fals', "[[[[", '{"isAccessibleForFree": {}}', ""]
+)
 def test_broken_structured_data_says_nothing(broken: str) -> None:
     body = f"<script type='application/ld+json'>{broken}</script><h1>Bridge</h1>{FULL}"
     assert classify(Response(200, body.encode())).paywall == "UNKNOWN"

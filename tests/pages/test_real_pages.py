@@ -23,7 +23,11 @@ pytestmark = pytest.mark.skipif(
 def labelled(kind: str) -> list[tuple[str, str, str]]:
     with open(REAL / "labels.tsv", encoding="utf-8", newline="") as file:
         rows = [
-            (row["file"], row["verdict"], classify(Response(200, _read(REAL / row["file"]))).verdict)
+            (
+                row["file"],
+                row["verdict"],
+                classify(Response(200, _read(REAL / row["file"]))).verdict,
+            )
             for row in csv.DictReader(file, delimiter="\t")
             if row["file"].startswith(f"pages/{kind}/")
         ]
@@ -42,7 +46,9 @@ def test_every_challenge_and_article_gets_its_verdict(kind: str) -> None:
 
 
 def test_soft_404s_are_told_from_normal_pages() -> None:
-    counts = Counter((wanted == "soft_404", got == "soft_404") for _, wanted, got in labelled("soft404"))
+    counts = Counter(
+        (wanted == "soft_404", got == "soft_404") for _, wanted, got in labelled("soft404")
+    )
     hits, alarms, misses = counts[True, True], counts[False, True], counts[True, False]
     assert 2 * hits / (2 * hits + alarms + misses) >= 0.95
 

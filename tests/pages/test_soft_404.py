@@ -1,5 +1,6 @@
 """Pages that say under status 200 that they do not exist, by language and by framework."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 import pytest
@@ -14,7 +15,10 @@ CHROME = (
 #: A heading and a sentence as sites of that language write them.
 SAID: dict[str, tuple[str, str]] = {
     "en": ("Page not found", "Sorry, we couldn't find the page you were looking for."),
-    "en casual": ("Oops!", "That page can’t be found. It looks like nothing was found at this location."),
+    "en casual": (
+        "Oops!",
+        "That page can’t be found. It looks like nothing was found at this location.",
+    ),
     "de": ("Seite nicht gefunden", "Die von Ihnen gesuchte Seite existiert leider nicht mehr."),
     "fr": ("Page introuvable", "La page que vous recherchez n'existe pas ou a été déplacée."),
     "es": ("Página no encontrada", "La página que buscas no existe o ha sido eliminada."),
@@ -25,7 +29,10 @@ SAID: dict[str, tuple[str, str]] = {
     "da": ("Siden blev ikke fundet", "Siden, du leder efter, findes ikke."),
     "nb": ("Fant ikke siden", "Siden du leter etter finnes ikke lenger."),
     "fi": ("Sivua ei löytynyt", "Etsimääsi sivua ei valitettavasti löydy."),
-    "pl": ("Nie znaleziono strony", "Strona, której szukasz, nie istnieje lub została przeniesiona."),
+    "pl": (
+        "Nie znaleziono strony",
+        "Strona, której szukasz, nie istnieje lub została przeniesiona.",
+    ),
     "cs": ("Stránka nenalezena", "Stránka, kterou hledáte, neexistuje."),
     "sk": ("Stránka sa nenašla", "Stránka, ktorú hľadáte, neexistuje."),
     "hu": ("Az oldal nem található", "A keresett oldal nem létezik."),
@@ -38,7 +45,10 @@ SAID: dict[str, tuple[str, str]] = {
     "ar": ("الصفحة غير موجودة", "عذراً، لم نتمكن من العثور على الصفحة التي تبحث عنها."),
     "fa": ("صفحه یافت نشد", "صفحه‌ای که به دنبال آن هستید وجود ندارد."),
     "he": ("הדף לא נמצא", "הדף שחיפשת אינו קיים."),
-    "ja": ("ページが見つかりません", "お探しのページは削除されたか、URLが変更された可能性があります。"),
+    "ja": (
+        "ページが見つかりません",
+        "お探しのページは削除されたか、URLが変更された可能性があります。",
+    ),
     "ko": ("페이지를 찾을 수 없습니다", "요청하신 페이지가 삭제되었거나 주소가 변경되었습니다."),
     "zh-Hans": ("页面不存在", "抱歉，您访问的页面不存在或已被删除。"),
     "zh-Hant": ("找不到頁面", "很抱歉，您要找的頁面不存在。"),
@@ -66,7 +76,9 @@ def test_title_alone_of_a_script_rendered_page(language: str) -> None:
     heading, _ = SAID[language]
     if heading == "Oops!":
         pytest.skip("says nothing by itself")
-    body = f"<html><head><title>{heading} | Acme</title></head><body><div id=root></div></body></html>"
+    body = (
+        f"<html><head><title>{heading} | Acme</title></head><body><div id=root></div></body></html>"
+    )
     assert classify(Response(200, body.encode())).verdict == "soft_404"
 
 
@@ -130,7 +142,9 @@ def test_error_page_of_a_framework(name: str) -> None:
 
 
 def test_a_whole_shop_around_the_message() -> None:
-    menu = "".join(f"<li><a href='/c/{n}'>Category number {n} and its goods</a></li>" for n in range(250))
+    menu = "".join(
+        f"<li><a href='/c/{n}'>Category number {n} and its goods</a></li>" for n in range(250)
+    )
     body = (
         f"<title>Page not found - Shop</title><div><ul>{menu}</ul></div><main><h1>Page not found</h1>"
         "<p>Perhaps you will like these:</p></main>"
@@ -144,7 +158,10 @@ def test_the_status_speaks_first() -> None:
 
 
 def test_the_address_of_an_error_page_adds_to_what_the_page_says() -> None:
-    body = b"<title>Acme</title><div class=n>404</div><p>Back to the start page</p>" + b"<p>Imprint</p>" * 9
+    body = (
+        b"<title>Acme</title><div class=n>404</div><p>Back to the start page</p>"
+        + b"<p>Imprint</p>" * 9
+    )
     result = classify(Response(200, body, url="https://example.com/en/404.html"))
     assert "soft_404:url" in result.evidence
 

@@ -1,5 +1,6 @@
 """Block pages under status 200: nothing to solve, the site refuses."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 import pytest

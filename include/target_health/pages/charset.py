@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
+from charset_normalizer import from_bytes
 from w3lib.encoding import (
     html_body_declared_encoding,
     http_content_type_encoding,
@@ -20,7 +21,7 @@ _DETECT_BYTES = 4_096
 _HIGH_BYTE = re.compile(rb"[\x80-\xff]")
 
 
-def to_utf8(body: bytes, content_type: str | None) -> tuple[bytes, str]:
+def to_utf8(body: bytes, content_type: str | None) -> tuple[bytes, str]:  # noqa: PLR0911
     """`body` as UTF-8, and the name of the charset it was read as.
 
     Bytes that are valid UTF-8 are UTF-8 whatever they declare: text in another charset is so by
@@ -81,9 +82,6 @@ def _recode(body: bytes, encoding: str) -> bytes:
 
 
 def _detect(body: bytes) -> str:
-    # Imported here: it is needed for few pages and slow to load.
-    from charset_normalizer import from_bytes
-
     first = _HIGH_BYTE.search(body)
     start = max(0, first.start() - 256) if first else 0
     best = from_bytes(body[start : start + _DETECT_BYTES]).best()

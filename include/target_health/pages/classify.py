@@ -70,30 +70,33 @@ def _distinct(findings: list[Finding]) -> list[Finding]:
     return list(best.values())
 
 
-def _confidence(
-    word: str, found: list[Finding], document: Document, *, has_item: bool
-) -> float:
+def _confidence(word: str, found: list[Finding], document: Document, *, has_item: bool) -> float:
     speaking = [
         finding.confidence for finding in found if finding.evidence.partition(":")[0] == word
     ]
     if speaking:
         return max(speaking)
-    if word != "ok":
-        # The status says it.
+    if word != "ok" or has_item:
+        # The status, or the record that was extracted, says it.
         return 0.95
-    if has_item:
-        return 0.95
-    if document.kind == "empty":
-        return 0.2
-    if document.kind == "json":
-        return 0.9
-    if document.kind not in ("html", "text", "xml"):
-        return 0.8
-    if document.is_long:
-        return 0.95
-    if document.letters >= _SURE:
-        return 0.95
+    return _KIND_CONFIDENCE.get(document.kind) or _text_confidence(document)
+
+
+#: How surely an answer that is no page is what the site has to say.
+_KIND_CONFIDENCE = {
+    "empty": 0.2,
+    "json": 0.9,
+    "pdf": 0.8,
+    "image": 0.8,
+    "media": 0.8,
+    "archive": 0.8,
+    "font": 0.8,
+}
+
+
+def _text_confidence(document: Document) -> float:
+    """The more text, the surer; an application's shell has none, and what it will show cannot
+    be seen from here."""
     if not document.letters:
-        # An application's shell: what it will show cannot be seen from here.
         return 0.3
-    return 0.5 + 0.4 * document.letters / _SURE
+    return 0.5 + 0.45 * min(1.0, document.letters / _SURE)

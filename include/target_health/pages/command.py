@@ -58,9 +58,7 @@ def _files(directory: Path) -> Iterator[Path]:
             yield file
 
 
-def _file(
-    file: Path, status: int | None, url: str, markers: Markers
-) -> Iterator[dict[str, Any]]:
+def _file(file: Path, status: int | None, url: str, markers: Markers) -> Iterator[dict[str, Any]]:
     try:
         if file.name.lower().endswith(_ARCHIVES) or _is_archive(file):
             for stored in iter_responses(file):
@@ -74,8 +72,16 @@ def _file(
     except (OSError, EOFError, zlib.error, ArchiveError) as error:
         reason = str(error).split("\n")[0] or type(error).__name__
         yield {
-            "file": str(file), "url": url, "status": status, "verdict": None, "evidence": [],
-            "confidence": 0.0, "paywall": "UNKNOWN", "why": [], "title": None, "error": reason,
+            "file": str(file),
+            "url": url,
+            "status": status,
+            "verdict": None,
+            "evidence": [],
+            "confidence": 0.0,
+            "paywall": "UNKNOWN",
+            "why": [],
+            "title": None,
+            "error": reason,
         }
 
 

@@ -57,7 +57,7 @@ _DIGITS = re.compile(r"[0-9]+")
 _TAG = re.compile(rb"<[a-zA-Z!/?]")
 
 
-def kind_of(body: bytes, content_type: str) -> str:
+def kind_of(body: bytes, content_type: str) -> str:  # noqa: PLR0911
     """`empty`, `html`, `json`, `xml`, `text`, `pdf`, `image`, `media`, `archive` or `font`.
 
     The bytes count for more than the header: error pages are served under any content type.

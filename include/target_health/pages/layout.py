@@ -16,17 +16,78 @@ from lxml import etree
 _WALK_LIMIT = 30_000
 
 _BLOCKS = frozenset(
-    "address article aside blockquote body caption center dd details dialog div dl dt fieldset "
-    "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section "
-    "summary table tbody td tfoot th thead title tr ul".split()
+    [
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "body",
+        "caption",
+        "center",
+        "dd",
+        "details",
+        "dialog",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "footer",
+        "form",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "header",
+        "hr",
+        "li",
+        "main",
+        "nav",
+        "ol",
+        "p",
+        "pre",
+        "section",
+        "summary",
+        "table",
+        "tbody",
+        "td",
+        "tfoot",
+        "th",
+        "thead",
+        "title",
+        "tr",
+        "ul",
+    ]
 )
 _CHROME_TAGS = frozenset(("nav", "footer", "aside"))
 _CHROME_ROLES = frozenset(("navigation", "contentinfo", "banner", "search", "menu", "menubar"))
 _CHROME_CLASSES = frozenset(
-    "nav navbar navigation sidebar menu footer breadcrumb breadcrumbs site-footer site-nav "
-    "main-nav topbar navbar-nav page-footer global-footer dropdown-menu skip-link".split()
+    [
+        "nav",
+        "navbar",
+        "navigation",
+        "sidebar",
+        "menu",
+        "footer",
+        "breadcrumb",
+        "breadcrumbs",
+        "site-footer",
+        "site-nav",
+        "main-nav",
+        "topbar",
+        "navbar-nav",
+        "page-footer",
+        "global-footer",
+        "dropdown-menu",
+        "skip-link",
+    ]
 )
-_HIDDEN_CLASSES = frozenset("modal hidden d-none hide is-hidden visually-hidden sr-only".split())
+_HIDDEN_CLASSES = frozenset(
+    ["modal", "hidden", "d-none", "hide", "is-hidden", "visually-hidden", "sr-only"]
+)
 _SKIPPED = frozenset(("select", "option", "datalist", "iframe", "object", "title"))
 #: Elements within a line, whose attributes are not asked for.
 _PLAIN = frozenset(("a", "b", "i", "em", "strong", "br", "u", "small", "sup", "sub", "font", "wbr"))
@@ -100,10 +161,14 @@ class Layout:
     def other_codes(self) -> int:
         """How many HTTP error codes but 404 stand on the page by themselves or as labels: a list
         of them, or a gallery of error pages, is about errors and none itself."""
-        return len({
-            code for block in self.blocks if len(block.text) < 60
-            for code in _OTHER_CODES.findall(block.text)
-        })
+        return len(
+            {
+                code
+                for block in self.blocks
+                if len(block.text) < 60
+                for code in _OTHER_CODES.findall(block.text)
+            }
+        )
 
     @property
     def visible(self) -> str:
@@ -208,8 +273,13 @@ class _Walker:
             text = " ".join("".join(self.pieces).split())
             if text:
                 self.layout.blocks.append(
-                    Block(text, self.tag, min(self.link_chars, len(text)),
-                          self.chrome_open > 0, self.quoted_open > 0)
+                    Block(
+                        text,
+                        self.tag,
+                        min(self.link_chars, len(text)),
+                        self.chrome_open > 0,
+                        self.quoted_open > 0,
+                    )
                 )
             self.pieces = []
         self.link_chars = 0
@@ -242,9 +312,7 @@ def _hidden(tag: str, element: etree._Element, names: list[str]) -> bool:
     style = element.get("style")
     if style is not None and _HIDDEN_STYLE.search(style):
         return True
-    return element.get("hidden") is not None or (
-        tag == "dialog" and element.get("open") is None
-    )
+    return element.get("hidden") is not None or (tag == "dialog" and element.get("open") is None)
 
 
 def _is_chrome(tag: str, element: etree._Element, names: list[str]) -> bool:

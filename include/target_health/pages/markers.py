@@ -36,8 +36,9 @@ def _as_parts(value: object) -> object:
 
 
 #: One phrase, or several of which all must be there.
-Phrase = Annotated[list[Annotated[str, Field(min_length=2)]], BeforeValidator(_as_parts),
-                   Field(min_length=1)]
+Phrase = Annotated[
+    list[Annotated[str, Field(min_length=2)]], BeforeValidator(_as_parts), Field(min_length=1)
+]
 
 
 class _Strict(BaseModel):
@@ -137,14 +138,13 @@ class Markers:
     """All marks, arranged by where they are looked for."""
 
     def __init__(self, files: Sequence[MarkersFile]) -> None:
-        needles = [
-            needle for file in files for mark in file.marks for needle in _needles(mark)
-        ]
+        needles = [needle for file in files for mark in file.marks for needle in _needles(mark)]
         self.header = [needle for needle in needles if needle.place == "header"]
         self.cookie = [needle for needle in needles if needle.place == "cookie"]
         self.html = [
             (needle, frozenset(part.lower().encode() for part in needle.parts))
-            for needle in needles if needle.place == "html"
+            for needle in needles
+            if needle.place == "html"
         ]
         #: By place, the marks that have a phrase as their first part.
         self.said: dict[str, dict[str, list[Needle]]] = {"title": {}, "heading": {}, "text": {}}
@@ -152,7 +152,10 @@ class Markers:
             if needle.place in self.said:
                 self.said[needle.place].setdefault(needle.parts[0], []).append(needle)
         self.said_index = PhraseIndex(
-            part for needle in needles if needle.place in self.said for part in needle.parts
+            part
+            for needle in needles
+            if needle.place in self.said
+            for part in needle.parts
             if not part.startswith(WHOLE)
         )
         not_found = [file.not_found for file in files]
@@ -161,16 +164,20 @@ class Markers:
         )
         self.not_found_html = tuple(
             frozenset(piece.lower().encode() for piece in phrase)
-            for part in not_found for phrase in part.html
+            for part in not_found
+            for phrase in part.html
         )
         paywalls = [file.paywall for file in files]
         self.paywall_markup = _words(word for part in paywalls for word in part.markup)
-        self.html_index = BytesIndex([
-            *(part for _, parts in self.html for part in sorted(parts)),
-            *(part for parts in self.not_found_html for part in sorted(parts)),
-            *(word.encode() for word in self.paywall_markup),
-            DECLARES_FREE, DECLARES_TIER,
-        ])
+        self.html_index = BytesIndex(
+            [
+                *(part for _, parts in self.html for part in sorted(parts)),
+                *(part for parts in self.not_found_html for part in sorted(parts)),
+                *(word.encode() for word in self.paywall_markup),
+                DECLARES_FREE,
+                DECLARES_TIER,
+            ]
+        )
 
         words = [words for part in not_found for words in part.languages.values()]
         page = _words(word for group in words for word in group.page)
@@ -193,9 +200,7 @@ class Markers:
         self.paywall_withheld = PhraseIndex(
             _words(word for part in paywalls for word in part.withheld)
         )
-        self.paywall_offer = PhraseIndex(
-            _words(word for part in paywalls for word in part.offer)
-        )
+        self.paywall_offer = PhraseIndex(_words(word for part in paywalls for word in part.offer))
 
 
 def _words(words: Iterable[str]) -> tuple[str, ...]:
@@ -208,8 +213,14 @@ def _needles(mark: Mark) -> Iterator[Needle]:
         for place in ("header", "cookie"):
             for entry in getattr(places, place):
                 name, _, value = entry.partition(":")
-                yield Needle(mark.verdict, mark.how, mark.vendor, strength, place,
-                             (name.strip().lower(), value.strip().lower()))
+                yield Needle(
+                    mark.verdict,
+                    mark.how,
+                    mark.vendor,
+                    strength,
+                    place,
+                    (name.strip().lower(), value.strip().lower()),
+                )
         for place in ("html", "title", "heading", "text"):
             for phrase in getattr(places, place):
                 parts = tuple(phrase if place == "html" else map(normalized, phrase))
@@ -227,7 +238,7 @@ def load_markers(*paths: str | Path) -> Markers:
 
 def _read(path: Path) -> MarkersFile:
     try:
-        data = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506
+        data = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
     except OSError as error:
         raise MarkersError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

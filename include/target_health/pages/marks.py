@@ -62,11 +62,13 @@ def header_findings(headers: Mapping[str, str], markers: Markers) -> list[Findin
         value = headers.get(name)
         if value is not None and part in value.lower():
             shown = f"{name}: {value[:60]}"
-            found.append(Finding(
-                f"{needle.verdict}:{needle.how}",
-                f"{needle.vendor} says so in the header `{shown}`.",
-                0.99,
-            ))
+            found.append(
+                Finding(
+                    f"{needle.verdict}:{needle.how}",
+                    f"{needle.vendor} says so in the header `{shown}`.",
+                    0.99,
+                )
+            )
     return found
 
 
@@ -119,37 +121,48 @@ def _limit(needle: Needle, article: bool) -> int:
 
 def _telling_hint(hints: list[Needle], document: Document) -> list[Needle]:
     """The hint that a bare page is told by: said twice, said by a page that says nothing else,
-    or a widget with nothing around it. A script alone tells nothing: applications whose pages
-    are empty before their scripts run load the same ones."""
+    or a widget or script with nothing around it.
+
+    Applications whose pages are empty before their scripts run load the same scripts, so on such
+    a shell only words count.
+    """
     layout = document.layout
-    content = layout.content_letters
-    if (
-        content > CONTENT_LIMIT["hint"] or layout.links > _HINT_LINKS
-        or layout.user_inputs or layout.search_inputs
-    ):
+    bare = layout.content_letters <= CONTENT_LIMIT["hint"] and layout.links <= _HINT_LINKS
+    if not bare or layout.user_inputs or layout.search_inputs:
         return []
     spoken = [needle for needle in hints if needle.place in ("title", "heading", "text")]
     sentences = [needle for needle in spoken if needle.place == "text"]
+    shell = _SHELL.search(document.lowered) is not None
     kinds = {(needle.how, needle.place) for needle in hints}
-    if spoken and len(kinds) > 1 and (sentences or not _is_shell(document)):
+    if spoken and len(kinds) > 1 and (sentences or not shell):
         return (sentences or spoken)[:1]
-    if layout.links > 3 or _is_shell(document):
+    if shell or layout.links > _LONE_LINKS:
         return []
-    if sentences:
-        return sentences[:1]
-    if layout.links or layout.images or content > 60:
+    return sentences[:1] or _lone_script(hints, document)
+
+
+def _lone_script(hints: list[Needle], document: Document) -> list[Needle]:
+    """A widget or a script on a page that shows nothing else."""
+    layout = document.layout
+    if layout.links or layout.images or layout.content_letters > _NOTHING_BUT_A_LINE:
         return []
     scripts = [needle for needle in hints if needle.place == "html"]
-    if content <= 20 and any(widget in document.lowered for widget in _WIDGETS):
+    empty = layout.content_letters <= _NOTHING
+    if empty and any(widget in document.lowered for widget in _WIDGETS):
         return scripts[:1]
-    if document.size < 6_000:
-        # Nothing to see and little to run: not even the application of a shell.
-        alone = content <= 5 and document.lowered.count(b"<script") <= 3
-        return [
-            needle for needle in scripts if alone or needle.how == "javascript_gate"
-        ][:1]
-    return []
+    if document.size > _SMALL:
+        return []
+    alone = empty and document.lowered.count(b"<script") <= 3
+    return [needle for needle in scripts if alone or needle.how == "javascript_gate"][:1]
 
+
+#: Links on a page that one sentence decides on.
+_LONE_LINKS = 3
+#: Letters of a page with a waiting line on it, and of one with nothing.
+_NOTHING_BUT_A_LINE = 60
+_NOTHING = 20
+#: Bytes of a page that holds a redirecting script and no more.
+_SMALL = 6_000
 
 #: Elements that captcha services fill.
 _WIDGETS = (b"data-sitekey", b"g-recaptcha", b"h-captcha", b"cf-turnstile", b"geetest_")
@@ -158,10 +171,6 @@ _SHELL = re.compile(
     rb"""id=["']?(?:root|app|__next|__nuxt|react-root|q-app|main-app|svelte|___gatsby|ember\d*"""
     rb"""|app-root|application)["'>\s]|<app-root|ng-app|ng-version|type=["']module["']"""
 )
-
-
-def _is_shell(document: Document) -> bool:
-    return _SHELL.search(document.lowered) is not None
 
 
 def _is_form(layout: Layout) -> bool:
@@ -179,7 +188,8 @@ def _hits(document: Document, headers: Mapping[str, str], markers: Markers) -> l
     if cookies:
         names = [line.partition("=")[0].strip() for line in cookies.replace("\n", ",").split(",")]
         hits += [
-            needle for needle in markers.cookie
+            needle
+            for needle in markers.cookie
             if any(name.startswith(needle.parts[0]) for name in names)
         ]
     there = document.marks(markers)
@@ -209,7 +219,9 @@ def _spoken(place: str, text: str, markers: Markers) -> list[Needle]:
     whole = {WHOLE + part for part in segments(text)} if place != "text" else set()
     marks = markers.said[place]
     return [
-        needle for part in (*there, *whole) if part in marks
+        needle
+        for part in (*there, *whole)
+        if part in marks
         for needle in marks[part]
         if all(other in there or other in whole for other in needle.parts)
     ]

@@ -68,22 +68,31 @@ def judge(document: Document, markers: Markers) -> tuple[Paywall, list[Finding]]
 
     found: list[Finding] = []
     if declared.free is False:
-        found.append(Finding(
-            "paywalled:schema_org",
-            "Paywall: structured data declares the article as not accessible for free.", 0.9,
-        ))
+        found.append(
+            Finding(
+                "paywalled:schema_org",
+                "Paywall: structured data declares the article as not accessible for free.",
+                0.9,
+            )
+        )
     if tier or markup:
-        found.append(Finding(
-            "paywalled:markup",
-            f"Paywall: the page is built around one (“{tier or markup}”).", 0.75,
-        ))
+        found.append(
+            Finding(
+                "paywalled:markup",
+                f"Paywall: the page is built around one (“{tier or markup}”).",
+                0.75,
+            )
+        )
     text = _running_text(document)
     notice = _notice(text, markers)
     if notice:
-        found.append(Finding(
-            "paywalled:notice",
-            f"Paywall: a notice says that the rest is withheld (“{notice}”).", 0.85,
-        ))
+        found.append(
+            Finding(
+                "paywalled:notice",
+                f"Paywall: a notice says that the rest is withheld (“{notice}”).",
+                0.85,
+            )
+        )
     withheld = _withheld(text, declared, document, notice=bool(notice))
     if withheld:
         found.append(Finding("paywalled:withheld", f"Paywall: {withheld}.", 0.8))
@@ -145,11 +154,10 @@ def _json_ld(document: Document) -> Iterator[dict[str, Any]]:
         visited += 1
         if isinstance(node, list):
             pending.extend(node)
-        elif isinstance(node, dict):
-            # Lists of other articles say nothing of this one.
-            if node.get("@type") not in ("ItemList", "CollectionPage"):
-                yield node
-                pending.extend(node.values())
+        # Lists of other articles say nothing of this one.
+        elif isinstance(node, dict) and node.get("@type") not in ("ItemList", "CollectionPage"):
+            yield node
+            pending.extend(node.values())
 
 
 def _truth(value: Any) -> bool | None:
@@ -228,9 +236,7 @@ def _sells(text: str, markers: Markers) -> bool:
     return markers.paywall_offer.any_in(text)
 
 
-def _withheld(
-    blocks: list[str], declared: Declared, document: Document, *, notice: bool
-) -> str:
+def _withheld(blocks: list[str], declared: Declared, document: Document, *, notice: bool) -> str:
     """How the text is seen to be missing, or nothing."""
     paragraphs = [text for text in blocks if len(text) >= _PARAGRAPH]
     total = sum(map(letters, paragraphs))

@@ -24,9 +24,7 @@ class PhraseIndex:
         return [self._phrases[at] for at in sorted({match[0] for match in matches})]
 
     def any_in(self, text: str) -> bool:
-        return bool(text) and bool(
-            self._search.find_matches_as_indexes(text, overlapping=True)
-        )
+        return bool(text) and bool(self._search.find_matches_as_indexes(text, overlapping=True))
 
 
 class BytesIndex:

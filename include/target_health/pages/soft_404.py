@@ -8,14 +8,22 @@ speaks against it is content.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from target_health.pages.document import Document
 from target_health.pages.layout import Block, Layout, letters
 from target_health.pages.markers import Markers, normalized
-from target_health.pages.marks import SEPARATOR, Finding
-from target_health.pages.phrases import PhraseIndex
+from target_health.pages.marks import Finding
+from target_health.pages.missing import (
+    LONGEST_LABEL,
+    is_label,
+    is_message,
+    may_say_missing,
+    says_gone,
+    says_missing,
+    title_parts,
+)
 
 #: Points a page needs by how much content it has beside what says that it is missing. Error
 #: pages with recent posts and contact details have up to some 600 letters; above 1,500 only a
@@ -38,132 +46,125 @@ _SAYS = {
     "body": "the answer says that what was asked for does not exist",
 }
 
-_CODE = re.compile(r"(?<![\w$€£#])(?<!\d[.,:/-])4[0o]4(?![\w%]|[.,:/-]\d)")
-_NO_LETTERS = re.compile(r"[\W\d_]+")
-_SENTENCE_END = re.compile(r"[.!?。！？…\n]+(?:\s|$)|[。！？]|\s[-–—|]\s")
 _URL = re.compile(
     r"(?:^|[/_.-])(?:404|error-?404|not-?found|page-?not-?found|pagenotfound)"
     r"(?:\.\w{2,5})?/?$"
 )
+#: Letters of a page, navigation and all, up to which a sentence in it can be all it says.
+_SAYS_LITTLE = 1_500
 #: Characters of a paragraph that tells something, and how many of those an error page has.
 _PARAGRAPH = 160
 _FEW_PARAGRAPHS = 3
-_LONGEST_LABEL = 90
-#: Letters of a page, navigation and all, up to which a sentence in it can be all it says.
-_SAYS_LITTLE = 1_500
 _LONGEST_MESSAGE = 420
+_BLOCKS = 400
+#: Bytes of an answer that is no page and says that nothing is there.
+_DATA_LIMIT = 4_000
+
+
+@dataclass(slots=True)
+class Signs:
+    """What says that the page is missing: each kind with what it was seen in."""
+
+    shown: dict[str, str] = field(default_factory=dict)
+    #: Letters of the blocks that say so: they are not content.
+    letters: int = 0
+
+    def add(self, kind: str, text: str, block: Block | None = None) -> None:
+        self.shown.setdefault(kind, text)
+        if block is not None:
+            self.letters += letters(block.text)
 
 
 def is_suspicious(document: Document, markers: Markers) -> bool:
     """A cheap look at a long page: is a closer one worth it?"""
-    if _has_markup(document, markers):
+    if _markup(document, markers):
         return True
-    said = normalized(f"{document.title or ''}\n{' '.join(document.headings)}")
-    if _CODE.search(said) is None and not markers.missing_words.any_in(said):
-        return False
-    return any(
-        _says_missing(text, markers)
-        for text in [*title_parts(document.title), *document.headings]
+    said = "\n".join([document.title or "", *document.headings])
+    return may_say_missing(said, markers) and any(
+        says_missing(text, markers) for text in [*title_parts(document.title), *document.headings]
     )
 
 
 def find(document: Document, url: str, markers: Markers) -> list[Finding]:
     """The evidence `soft_404:…` of a page, empty where it does not reach."""
-    if document.kind in ("json", "xml", "text") and document.size < 4_000:
-        data = _data_says(document, markers)
-        if data is not None:
-            return data
-    if document.kind not in ("html", "text"):
-        return []
-    if not _worth_laying_out(document, url, markers):
+    if document.kind in ("json", "text", "xml"):
+        return _data(document, markers) if document.size < _DATA_LIMIT else []
+    if document.kind != "html" or not _worth_laying_out(document, url, markers):
         return []
     layout = document.layout
     signs = _signs(document, layout, url, markers)
-    if not signs:
+    content = max(0, layout.content_letters - signs.letters)
+    spare = _points(signs, content, layout) - _needed(signs, content, layout)
+    if spare < 0 or (content > _BARE_LETTERS * 2 and _shows_product(document)):
         return []
-    message_blocks = signs.pop("blocks", [])
-    said = sum(len(block.text) and letters(block.text) for block in message_blocks)
-    content = max(0, layout.content_letters - said)
-    points = sum(_POINTS[how] for how in signs)
-    if content <= _BARE_LETTERS and not layout.user_inputs:
-        points += _BARE_BONUS
-    needed = next((needs for limit, needs in _NEEDED if content <= limit), None)
-    if needed is None or points < needed:
-        return []
-    tells = content > _MARKUP_ONLY_ABOVE or _paragraphs(layout) > _FEW_PARAGRAPHS
-    if tells and "markup" not in signs:
-        return []
-    if content > 300 and _shows_product(document):
-        return []
-    confidence = min(0.97, 0.6 + 0.15 * (points - needed) + (0.15 if content < 300 else 0.05))
+    confidence = min(0.97, 0.65 + 0.15 * spare + (0.1 if content < _BARE_LETTERS * 2 else 0))
     return [
-        Finding(
-            f"soft_404:{how}",
-            f"Not found: {_SAYS[how]}{f' (“{_short(shown)}”)' if shown else ''}.",
-            confidence,
-        )
-        for how, shown in signs.items()
+        Finding(f"soft_404:{kind}", _why(kind, text), confidence)
+        for kind, text in signs.shown.items()
     ]
+
+
+def _points(signs: Signs, content: int, layout: Layout) -> float:
+    points = sum(_POINTS[kind] for kind in signs.shown)
+    if points and content <= _BARE_LETTERS and not layout.user_inputs:
+        points += _BARE_BONUS
+    return points
+
+
+def _needed(signs: Signs, content: int, layout: Layout) -> float:
+    """Points that a page with this much content needs; more than there are where it tells
+    something and no framework says otherwise."""
+    told = sum(len(block.text) >= _PARAGRAPH for block in layout.content)
+    if (content > _MARKUP_ONLY_ABOVE or told > _FEW_PARAGRAPHS) and "markup" not in signs.shown:
+        return float("inf")
+    return next((needs for limit, needs in _NEEDED if content <= limit), float("inf"))
 
 
 def _worth_laying_out(document: Document, url: str, markers: Markers) -> bool:
     """A sentence alone decides on a page that says little else."""
     if is_suspicious(document, markers) or _is_error_url(url):
         return True
-    if document.letters > _SAYS_LITTLE:
-        return False
-    said = normalized(document.text)
-    return _CODE.search(said) is not None or markers.gone_words.any_in(said)
+    return document.letters <= _SAYS_LITTLE and may_say_missing(document.text, markers)
 
 
-def _paragraphs(layout: Layout) -> int:
-    return sum(len(block.text) >= _PARAGRAPH for block in layout.content)
-
-
-def _signs(document: Document, layout: Layout, url: str, markers: Markers) -> dict:
-    """Which signs a page shows, each with what it was seen in; `blocks` are those that speak."""
-    signs: dict = {}
-    markup = _has_markup(document, markers)
+def _signs(document: Document, layout: Layout, url: str, markers: Markers) -> Signs:
+    signs = Signs()
+    markup = _markup(document, markers)
     if markup:
-        signs["markup"] = markup
+        signs.add("markup", markup)
     for part in title_parts(document.title):
-        if _says_missing(part, markers):
-            signs["title"] = part
+        if says_missing(part, markers):
+            signs.add("title", part)
             break
-    shown = _squeezed(layout.visible)
-    heads = {text for text in document.headings if _squeezed(text) in shown}
+    # A gallery of error pages, or a list of status codes, is none itself.
+    if layout.other_codes <= 1:
+        _add_said(signs, document, layout, markers)
+    if signs.shown and _is_error_url(url):
+        signs.add("url", url)
+    return signs
+
+
+def _add_said(signs: Signs, document: Document, layout: Layout, markers: Markers) -> None:
+    """What the visible page says, in headings and in blocks of its own."""
+    visible = _squeezed(layout.visible)
+    headings = {text for text in document.headings if _squeezed(text) in visible}
     for text in document.headings:
-        if text in heads and _says_missing(text, markers):
-            signs["heading"] = text
+        if text in headings and says_missing(text, markers):
+            signs.add("heading", text)
             break
-    spoken = layout.content or layout.blocks
-    gallery = layout.other_codes > 1
-    if gallery:
-        signs.pop("heading", None)
-    blocks: list[Block] = []
-    for block in spoken[:400]:
+    for block in (layout.content or layout.blocks)[:_BLOCKS]:
         text = block.text
         if block.quoted or block.is_link or len(text) > _LONGEST_MESSAGE:
             continue
-        if text in heads:
-            if _says_missing(text, markers):
-                blocks.append(block)
-            continue
-        if len(text) <= _LONGEST_LABEL and _is_label(text, markers):
-            if block.tag in ("li", "td") or gallery:
-                continue
-            blocks.append(block)
-            signs.setdefault("message" if _gone(normalized(text), markers) else "number", text)
-        elif block.tag != "li" and not gallery and _message(text, markers):
-            blocks.append(block)
-            signs.setdefault("message", text)
-    if signs and _is_error_url(url):
-        signs["url"] = url
-    if signs and set(signs) <= {"number"} and not document.title:
-        return {}
-    if signs:
-        signs["blocks"] = blocks
-    return signs
+        if text in headings:
+            if says_missing(text, markers):
+                signs.letters += letters(text)
+        elif len(text) <= LONGEST_LABEL and is_label(text, markers):
+            if block.tag not in ("li", "td"):
+                gone = says_gone(normalized(text), markers)
+                signs.add("message" if gone else "number", text, block)
+        elif block.tag != "li" and is_message(text, markers):
+            signs.add("message", text, block)
 
 
 def _squeezed(text: str) -> str:
@@ -174,15 +175,8 @@ def _is_error_url(url: str) -> bool:
     return bool(url) and _URL.search(urlsplit(url).path.lower()) is not None
 
 
-def title_parts(title: str | None) -> list[str]:
-    """A title whole and by its parts: sites put their own name beside the page's."""
-    if not title:
-        return []
-    parts = [part.strip() for part in SEPARATOR.split(title)]
-    return [title, *(part for part in parts if part and part != title)]
-
-
-def _has_markup(document: Document, markers: Markers) -> str:
+def _markup(document: Document, markers: Markers) -> str:
+    """The mark of a framework's own not-found page."""
     for name in markers.not_found_classes:
         if name in document.body_classes:
             return name.strip()
@@ -193,98 +187,9 @@ def _has_markup(document: Document, markers: Markers) -> str:
     return ""
 
 
-def _says_missing(text: str, markers: Markers) -> bool:
-    """Whether a title, a part of one or a heading says by itself that the page is missing."""
-    if not text or len(text) > _LONGEST_LABEL:
-        return False
-    return _is_label(text, markers) or _sentence_says(normalized(text), markers, things=True)
-
-
-def _is_label(text: str, markers: Markers) -> bool:
-    """`404`, `Oops! Error 404`, `Page not found`: nothing is left when those words are gone."""
-    said = normalized(text)
-    if said.strip(" .!?:;()[]…😢🙁:(-") in markers.alone_words:
-        return True
-    if not _CODE.search(said) and not _gone(said, markers):
-        return False
-    rest = _CODE.sub(" ", said)
-    for word in markers.label_words.found_in(rest):
-        rest = _without(rest, word)
-    return not _NO_LETTERS.sub("", rest) and (
-        _CODE.search(said) is not None or markers.page_words.any_in(said)
-    )
-
-
-def _without(text: str, word: str) -> str:
-    """`text` without `word`: whole words only, where the script has spaces between them."""
-    if word.isascii() or not _unspaced(word):
-        return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", " ", text)
-    return text.replace(word, " ")
-
-
-def _unspaced(word: str) -> bool:
-    return any("\u0e00" <= char <= "\u0eff" or char >= "\u1100" for char in word)
-
-
-def _gone(said: str, markers: Markers) -> bool:
-    return markers.gone_words.any_in(said)
-
-
-def _message(text: str, markers: Markers) -> bool:
-    """Whether a short paragraph tells the visitor that the page is missing."""
-    said = normalized(text)
-    return _gone(said, markers) and any(
-        _sentence_says(sentence, markers, things=False) for sentence in _sentences(said)
-    )
-
-
-def _sentences(said: str) -> Iterator[str]:
-    for sentence in _SENTENCE_END.split(said):
-        if 3 < len(sentence) <= 260:
-            yield sentence
-
-
-def _sentence_says(sentence: str, markers: Markers, *, things: bool) -> bool:
-    """A noun for a page and a word for its absence in one sentence, about nothing else."""
-    for gone in markers.gone_words.found_in(sentence):
-        rest = _without(sentence, gone)
-        if _names(rest, markers.page_words) or (
-            things and _names(rest, markers.thing_words)
-        ) or _CODE.search(rest):
-            return not _names(sentence, markers.not_about_pages)
-    return False
-
-
-def _names(sentence: str, words: PhraseIndex) -> bool:
-    """Whether one of `words` begins a word of the sentence; short ones must be all of it."""
-    for word in words.found_in(sentence):
-        if _unspaced(word):
-            return True
-        end = r"(?!\w)" if len(word) <= 4 else ""
-        if re.search(rf"(?<!\w){re.escape(word)}{end}", sentence):
-            return True
-    return False
-
-
 def _shows_product(document: Document) -> bool:
     source = document.lowered
     return b'itemprop="price"' in source or b"add-to-cart" in source or b"addtocart" in source
-
-
-def _data_says(document: Document, markers: Markers) -> list[Finding] | None:
-    """JSON, XML and plain text that say in so many words that nothing is there."""
-    said = normalized(document.text)
-    if document.kind == "text":
-        if len(said) > 200:
-            return None
-        if _is_label(said, markers) or said.strip(" .!") in markers.alone_words or _message(
-            said, markers
-        ):
-            return [_body_finding(said)]
-        return None
-    if document.kind == "json" and _JSON_NOT_FOUND.search(said):
-        return [_body_finding(said)]
-    return []
 
 
 _JSON_NOT_FOUND = re.compile(
@@ -294,9 +199,16 @@ _JSON_NOT_FOUND = re.compile(
 )
 
 
-def _body_finding(said: str) -> Finding:
-    return Finding("soft_404:body", f"Not found: {_SAYS['body']} (“{_short(said)}”).", 0.85)
+def _data(document: Document, markers: Markers) -> list[Finding]:
+    """JSON and plain text that say in so many words that nothing is there."""
+    said = normalized(document.text)
+    if document.kind == "json":
+        missing = _JSON_NOT_FOUND.search(said) is not None
+    else:
+        missing = len(said) <= 200 and (is_label(said, markers) or is_message(said, markers))
+    return [Finding("soft_404:body", _why("body", said), 0.85)] if missing else []
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 80 else f"{text[:77]}…"
+def _why(kind: str, text: str) -> str:
+    short = text if len(text) <= 80 else f"{text[:77]}…"
+    return f"Not found: {_SAYS[kind]} (“{short}”)."
