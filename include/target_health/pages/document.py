@@ -53,7 +53,6 @@ _BINARY_TYPES = (
     ("application/gzip", "archive"),
 )
 
-_DIGITS = re.compile(r"[0-9]+")
 _TAG = re.compile(rb"<[a-zA-Z!/?]")
 
 
@@ -189,8 +188,9 @@ class Document:
     @cached_property
     def text_hash(self) -> str | None:
         """SHA-256 of the text without digits."""
-        bare = " ".join(_DIGITS.sub("", self.text).split())
-        return hashlib.sha256(bare.encode("utf-8", "replace")).hexdigest() if bare else None
+        digitless = self.text.encode("utf-8", "replace").translate(None, b"0123456789")
+        bare = b" ".join(digitless.split())
+        return hashlib.sha256(bare).hexdigest() if bare else None
 
     @cached_property
     def is_long(self) -> bool:

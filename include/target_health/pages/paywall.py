@@ -7,6 +7,7 @@ paywall and serve the whole text: that page is ok, since we got it.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -135,19 +136,12 @@ def _declared(document: Document, markers: Markers) -> Declared:
 
 def _json_ld(document: Document) -> Iterator[dict[str, Any]]:
     """Every object in the page's JSON-LD, nested ones too, of the first articles it describes."""
-    extractor = JsonLdExtractor()
-    pending: list[Any] = []
-    for text in document.structured_data:
-        if "isAccessibleForFree" not in text:
-            continue
-        script = etree.Element("script", type="application/ld+json")
-        holder = etree.Element("html")
-        holder.append(script)
-        try:
-            script.text = text
-            pending += list(extractor.extract_items(holder))
-        except (ValueError, TypeError, RecursionError):
-            continue
+    pending = [
+        item
+        for text in document.structured_data
+        if "isAccessibleForFree" in text
+        for item in _items(text)
+    ]
     visited = 0
     while pending and visited < 5_000:
         node = pending.pop()
@@ -158,6 +152,22 @@ def _json_ld(document: Document) -> Iterator[dict[str, Any]]:
         elif isinstance(node, dict) and node.get("@type") not in ("ItemList", "CollectionPage"):
             yield node
             pending.extend(node.values())
+
+
+def _items(text: str) -> list[Any]:
+    """A script's JSON; where it is not quite JSON, what extruct makes of it."""
+    try:
+        return [json.loads(text, strict=False)]
+    except (ValueError, RecursionError):
+        pass
+    script = etree.Element("script", type="application/ld+json")
+    holder = etree.Element("html")
+    holder.append(script)
+    try:
+        script.text = text
+        return list(JsonLdExtractor().extract_items(holder))
+    except (ValueError, TypeError, RecursionError):
+        return []
 
 
 def _truth(value: Any) -> bool | None:
