@@ -113,9 +113,7 @@ core_totals AS (
         list(solid_p95_ms) FILTER (NOT is_flagged AND solid_p95_ms IS NOT NULL) AS solid_p95s_ms,
         list(p95_latency_ms) FILTER (
             NOT is_flagged AND solid_p95_ms IS NULL AND p95_latency_ms IS NOT NULL
-        ) AS thin_p95s_ms,
-        list(DISTINCT judged_day) FILTER (NOT is_flagged AND judged_day IS NOT NULL) AS days,
-        list(DISTINCT judged_day) FILTER (judged_day IS NOT NULL) AS days_with_flagged
+        ) AS thin_p95s_ms
     FROM usual_history
     WHERE is_core
     GROUP BY site
@@ -142,11 +140,7 @@ edge_totals AS (
             NOT edges.is_flagged
             AND edges.solid_p95_ms IS NULL
             AND edges.p95_latency_ms IS NOT NULL
-        ) AS thin_p95s_ms,
-        list(DISTINCT edges.judged_day) FILTER (
-            NOT edges.is_flagged AND edges.judged_day IS NOT NULL
-        ) AS days,
-        list(DISTINCT edges.judged_day) FILTER (edges.judged_day IS NOT NULL) AS days_with_flagged
+        ) AS thin_p95s_ms
     FROM usual_periods
     INNER JOIN usual_history AS edges
         ON
@@ -154,6 +148,37 @@ edge_totals AS (
             AND edges.window_start >= usual_periods.period_start
             AND edges.window_end <= usual_periods.period_end
     WHERE NOT edges.is_core
+    GROUP BY usual_periods.site, usual_periods.window_start
+),
+
+judged_days AS (
+    SELECT
+        site,
+        judged_day,
+        min(window_end) AS first_end,
+        max(window_start) AS last_start,
+        min(window_end) FILTER (NOT is_flagged) AS first_unflagged_end,
+        max(window_start) FILTER (NOT is_flagged) AS last_unflagged_start
+    FROM usual_history
+    WHERE judged_day IS NOT NULL
+    GROUP BY site, judged_day
+),
+
+usual_days AS (
+    SELECT
+        usual_periods.site,
+        usual_periods.window_start,
+        count(*) FILTER (
+            judged_days.last_unflagged_start >= usual_periods.period_start
+            AND judged_days.first_unflagged_end <= usual_periods.period_end
+        ) AS days,
+        count(*) AS days_with_flagged
+    FROM usual_periods
+    INNER JOIN judged_days
+        ON
+            usual_periods.site = judged_days.site
+            AND judged_days.last_start >= usual_periods.period_start
+            AND judged_days.first_end <= usual_periods.period_end
     GROUP BY usual_periods.site, usual_periods.window_start
 ),
 
@@ -175,18 +200,26 @@ usual_totals AS MATERIALIZED (
         coalesce(core_totals.redirects, 0) + coalesce(edge_totals.redirects, 0) AS redirects,
         coalesce(core_totals.judged_with_flagged, 0)
         + coalesce(edge_totals.judged_with_flagged, 0) AS judged_with_flagged,
-        list_concat(core_totals.solid_p95s_ms, edge_totals.solid_p95s_ms) AS solid_p95s_ms,
-        list_concat(core_totals.thin_p95s_ms, edge_totals.thin_p95s_ms) AS thin_p95s_ms,
-        len(list_distinct(list_concat(core_totals.days, edge_totals.days))) AS days,
-        len(list_distinct(
-            list_concat(core_totals.days_with_flagged, edge_totals.days_with_flagged)
-        )) AS days_with_flagged
+        coalesce(
+            list_aggregate(
+                list_concat(core_totals.solid_p95s_ms, edge_totals.solid_p95s_ms), 'median'
+            ),
+            list_aggregate(
+                list_concat(core_totals.thin_p95s_ms, edge_totals.thin_p95s_ms), 'median'
+            )
+        ) AS p95_latency_ms,
+        coalesce(usual_days.days, 0) AS days,
+        coalesce(usual_days.days_with_flagged, 0) AS days_with_flagged
     FROM usual_periods
     LEFT JOIN core_totals ON usual_periods.site = core_totals.site
     LEFT JOIN edge_totals
         ON
             usual_periods.site = edge_totals.site
             AND usual_periods.window_start = edge_totals.window_start
+    LEFT JOIN usual_days
+        ON
+            usual_periods.site = usual_days.site
+            AND usual_periods.window_start = usual_days.window_start
 ),
 
 longest_periods AS (
@@ -205,39 +238,77 @@ longest_periods AS (
         OR coalesce(usual_totals.days, 0) < wanted_windows.min_baseline_days
 ),
 
-longest_totals AS MATERIALIZED (
+need AS (
+    SELECT count(*) AS longest_periods
+    FROM longest_periods
+),
+
+-- Where no period must be stretched, as is usual, nothing is read for it.
+longest_history AS (
+    SELECT history.*
+    FROM history CROSS JOIN need
+    WHERE
+        need.longest_periods > 0
+        AND history.site IN (SELECT longest_periods.site FROM longest_periods)
+),
+
+longest_sums AS (
+    SELECT
+        longest_periods.site,
+        longest_periods.window_start,
+        sum(longest_history.requests) FILTER (NOT longest_history.is_flagged) AS requests,
+        sum(longest_history.judged) FILTER (NOT longest_history.is_flagged) AS judged,
+        sum(longest_history.ok) FILTER (NOT longest_history.is_flagged) AS ok,
+        sum(longest_history.hard_blocks) FILTER (NOT longest_history.is_flagged) AS hard_blocks,
+        sum(longest_history.challenges) FILTER (NOT longest_history.is_flagged) AS challenges,
+        sum(longest_history.soft_blocks) FILTER (NOT longest_history.is_flagged) AS soft_blocks,
+        sum(longest_history.unknown) FILTER (NOT longest_history.is_flagged) AS unknown,
+        sum(longest_history.server_errors) FILTER (
+            NOT longest_history.is_flagged
+        ) AS server_errors,
+        sum(longest_history.redirects) FILTER (NOT longest_history.is_flagged) AS redirects,
+        sum(longest_history.judged) AS judged_with_flagged,
+        coalesce(
+            median(longest_history.solid_p95_ms) FILTER (NOT longest_history.is_flagged),
+            median(longest_history.p95_latency_ms) FILTER (NOT longest_history.is_flagged)
+        ) AS p95_latency_ms,
+        count(DISTINCT longest_history.judged_day) FILTER (
+            NOT longest_history.is_flagged
+        ) AS days,
+        count(DISTINCT longest_history.judged_day) AS days_with_flagged
+    FROM longest_history
+    INNER JOIN longest_periods
+        ON
+            longest_history.site = longest_periods.site
+            AND longest_history.window_start >= longest_periods.period_start
+            AND longest_history.window_end <= longest_periods.period_end
+    GROUP BY longest_periods.site, longest_periods.window_start
+),
+
+longest_totals AS (
     SELECT
         longest_periods.site,
         longest_periods.window_start,
         longest_periods.period_start,
         longest_periods.period_end,
-        coalesce(sum(history.requests) FILTER (NOT history.is_flagged), 0) AS requests,
-        coalesce(sum(history.judged) FILTER (NOT history.is_flagged), 0) AS judged,
-        coalesce(sum(history.ok) FILTER (NOT history.is_flagged), 0) AS ok,
-        coalesce(sum(history.hard_blocks) FILTER (NOT history.is_flagged), 0) AS hard_blocks,
-        coalesce(sum(history.challenges) FILTER (NOT history.is_flagged), 0) AS challenges,
-        coalesce(sum(history.soft_blocks) FILTER (NOT history.is_flagged), 0) AS soft_blocks,
-        coalesce(sum(history.unknown) FILTER (NOT history.is_flagged), 0) AS unknown,
-        coalesce(sum(history.server_errors) FILTER (NOT history.is_flagged), 0) AS server_errors,
-        coalesce(sum(history.redirects) FILTER (NOT history.is_flagged), 0) AS redirects,
-        coalesce(sum(history.judged), 0) AS judged_with_flagged,
-        list(history.solid_p95_ms) FILTER (
-            NOT history.is_flagged AND history.solid_p95_ms IS NOT NULL
-        ) AS solid_p95s_ms,
-        list(history.p95_latency_ms) FILTER (
-            NOT history.is_flagged
-            AND history.solid_p95_ms IS NULL
-            AND history.p95_latency_ms IS NOT NULL
-        ) AS thin_p95s_ms,
-        count(DISTINCT history.judged_day) FILTER (NOT history.is_flagged) AS days,
-        count(DISTINCT history.judged_day) AS days_with_flagged
+        coalesce(longest_sums.requests, 0) AS requests,
+        coalesce(longest_sums.judged, 0) AS judged,
+        coalesce(longest_sums.ok, 0) AS ok,
+        coalesce(longest_sums.hard_blocks, 0) AS hard_blocks,
+        coalesce(longest_sums.challenges, 0) AS challenges,
+        coalesce(longest_sums.soft_blocks, 0) AS soft_blocks,
+        coalesce(longest_sums.unknown, 0) AS unknown,
+        coalesce(longest_sums.server_errors, 0) AS server_errors,
+        coalesce(longest_sums.redirects, 0) AS redirects,
+        coalesce(longest_sums.judged_with_flagged, 0) AS judged_with_flagged,
+        longest_sums.p95_latency_ms,
+        coalesce(longest_sums.days, 0) AS days,
+        coalesce(longest_sums.days_with_flagged, 0) AS days_with_flagged
     FROM longest_periods
-    LEFT JOIN history
+    LEFT JOIN longest_sums
         ON
-            longest_periods.site = history.site
-            AND history.window_start >= longest_periods.period_start
-            AND history.window_end <= longest_periods.period_end
-    GROUP BY ALL
+            longest_periods.site = longest_sums.site
+            AND longest_periods.window_start = longest_sums.window_start
 ),
 
 totals AS (
@@ -259,11 +330,7 @@ judged_totals AS (
         AND coalesce(totals.days, 0) >= wanted_windows.min_baseline_days AS is_enough,
         totals.judged_with_flagged >= wanted_windows.min_baseline_requests
         AND coalesce(totals.days_with_flagged, 0)
-        >= wanted_windows.min_baseline_days AS is_enough_with_flagged,
-        CASE
-            WHEN len(totals.solid_p95s_ms) > 0 THEN totals.solid_p95s_ms
-            ELSE totals.thin_p95s_ms
-        END AS p95s_ms
+        >= wanted_windows.min_baseline_days AS is_enough_with_flagged
     FROM totals
     INNER JOIN wanted_windows
         ON
@@ -296,5 +363,5 @@ SELECT
                 (hard_blocks + challenges + soft_blocks + unknown + server_errors)
                 / nullif(requests - redirects, 0)
     END AS base_failure_share,
-    CASE WHEN is_enough THEN list_aggregate(p95s_ms, 'median') END AS base_p95_latency_ms
+    CASE WHEN is_enough THEN p95_latency_ms END AS base_p95_latency_ms
 FROM judged_totals

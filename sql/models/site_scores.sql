@@ -128,14 +128,19 @@ recent_scores AS (
         AND window_start > date_trunc('day', $start) - to_days($longest_smoothing_days)
 ),
 
-sparse_sites AS (
+recent_counts AS (
     SELECT
-        scored_windows.site,
-        count(DISTINCT recent_scores.window_start) AS recent_scored
+        site,
+        count(*) AS scored
+    FROM recent_scores
+    GROUP BY site
+),
+
+sparse_sites AS (
+    SELECT DISTINCT scored_windows.site
     FROM scored_windows
-    LEFT JOIN recent_scores ON scored_windows.site = recent_scores.site
-    GROUP BY scored_windows.site
-    HAVING count(DISTINCT recent_scores.window_start) < $longest_low_row
+    LEFT JOIN recent_counts ON scored_windows.site = recent_counts.site
+    WHERE coalesce(recent_counts.scored, 0) < $longest_low_row
 ),
 
 older_scores AS (
@@ -237,44 +242,49 @@ wanted_windows AS MATERIALIZED (
     WHERE window_end > $start
 ),
 
-smoothed AS MATERIALIZED (
+weighted_scores AS (
     SELECT
         wanted_windows.site,
         wanted_windows.window_start,
-        round(sum(
-            recent.score * pow(0.5, date_diff(
-                'second', recent.window_start, wanted_windows.window_start
-            ) / (60 * site_settings.smoothing_half_life_minutes))
-        ) FILTER (recent.score IS NOT NULL)
-        / sum(
-            pow(0.5, date_diff(
-                'second', recent.window_start, wanted_windows.window_start
-            ) / (60 * site_settings.smoothing_half_life_minutes))
-        ) FILTER (recent.score IS NOT NULL), 9) AS smoothed_score,
-        round(sum(
-            recent.served_share * pow(0.5, date_diff(
-                'second', recent.window_start, wanted_windows.window_start
-            ) / (60 * site_settings.smoothing_half_life_minutes))
-        ) FILTER (recent.served_share IS NOT NULL)
-        / sum(
-            pow(0.5, date_diff(
-                'second', recent.window_start, wanted_windows.window_start
-            ) / (60 * site_settings.smoothing_half_life_minutes))
-        ) FILTER (recent.served_share IS NOT NULL), 9) AS smoothed_served_share,
-        coalesce(sum(recent.window_minutes) FILTER (
-            recent.is_low
-            AND recent.window_end
-            > wanted_windows.window_end - to_hours(site_settings.lasting_hours)
-        ), 0) AS low_minutes
+        recent.score,
+        recent.served_share,
+        pow(
+            0.5,
+            date_diff('second', recent.window_start, wanted_windows.window_start)
+            / (60 * site_settings.smoothing_half_life_minutes)
+        ) AS weight,
+        CASE
+            WHEN
+                recent.is_low
+                AND recent.window_end
+                > wanted_windows.window_end - to_hours(site_settings.lasting_hours)
+                THEN recent.window_minutes
+            ELSE 0
+        END AS low_minutes
     FROM wanted_windows
     INNER JOIN site_settings ON wanted_windows.site = site_settings.site
-    LEFT JOIN timeline AS recent
+    INNER JOIN timeline AS recent
         ON
             wanted_windows.site = recent.site
             AND recent.window_start <= wanted_windows.window_start
             AND recent.window_start
             > wanted_windows.window_start - to_hours(site_settings.smoothing_hours)
-    GROUP BY wanted_windows.site, wanted_windows.window_start
+    WHERE recent.score IS NOT NULL
+),
+
+smoothed AS (
+    SELECT
+        site,
+        window_start,
+        round(sum(score * weight) / sum(weight), 9) AS smoothed_score,
+        round(
+            sum(served_share * weight) FILTER (served_share IS NOT NULL)
+            / sum(weight) FILTER (served_share IS NOT NULL),
+            9
+        ) AS smoothed_served_share,
+        sum(low_minutes) AS low_minutes
+    FROM weighted_scores
+    GROUP BY site, window_start
 ),
 
 worst_bands AS (
@@ -294,7 +304,7 @@ worst_bands AS (
         ) AS is_refused,
         CASE
             WHEN low_runs.low_in_a_row >= site_settings.low_windows_in_a_row THEN 'resisting'
-            WHEN smoothed.low_minutes < site_settings.degraded_after_low_minutes THEN 'healthy'
+            WHEN coalesce(smoothed.low_minutes, 0) < site_settings.degraded_after_low_minutes THEN 'healthy'
             WHEN smoothed.low_minutes < site_settings.resisting_after_low_minutes THEN 'degraded'
             ELSE 'resisting'
         END AS worst_band,

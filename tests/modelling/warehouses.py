@@ -12,30 +12,10 @@ import duckdb
 import pandas as pd
 
 from target_health.config import Configuration, load_configuration
+from target_health.landing.schema import LAKE
 from target_health.modelling.progress import set_modelled_until
 from target_health.paths import Home
 from target_health.warehouse.migrations import migrate
-
-LAKE_COLUMNS = {
-    "event_id": "VARCHAR",
-    "ts": "TIMESTAMP",
-    "site": "VARCHAR",
-    "url": "VARCHAR",
-    "page_type": "VARCHAR",
-    "status": "INTEGER",
-    "latency_ms": "DOUBLE",
-    "bytes": "BIGINT",
-    "attempts": "BIGINT",
-    "credits": "DOUBLE",
-    "final_url": "VARCHAR",
-    "content_hash": "VARCHAR",
-    "text_hash": "VARCHAR",
-    "verdict": "VARCHAR",
-    "item": "VARCHAR",
-    "has_item_value": "BOOLEAN",
-    "canary": "VARCHAR",
-}
-
 
 def make_warehouse(home: Home) -> duckdb.DuckDBPyConnection:
     home.work.mkdir(parents=True, exist_ok=True)
@@ -75,15 +55,16 @@ def put_fetches(
     """Fetches as landing leaves them: a file an hour, listed; and the hours that they touch."""
     rows = [
         {
-            **{column: fetch.get(column) for column in LAKE_COLUMNS},
+            **{column: fetch.get(column) for column in LAKE},
             "event_id": fetch.get("event_id") or f"event-{number}",
             "item": json.dumps(fetch["item"]) if "item" in fetch else None,
+            "evidence": list(fetch.get("evidence") or []),
         }
         for number, fetch in enumerate(fetches)
     ]
     frame = pd.DataFrame(rows, dtype=object)
     connection.register("frame", frame)
-    casts = ", ".join(f"{name}::{kind} AS {name}" for name, kind in LAKE_COLUMNS.items())
+    casts = ", ".join(f"{name}::{kind} AS {name}" for name, kind in LAKE.items())
     connection.execute(f"CREATE OR REPLACE TEMP TABLE fetches AS SELECT {casts} FROM frame")
     connection.unregister("frame")
     hours = connection.execute(
