@@ -23,10 +23,11 @@ CREATE TABLE landed_contents (
     head_digest VARCHAR NOT NULL, -- of the first 4096 bytes, or of all where there are fewer
     resume_at UBIGINT NOT NULL, -- reading goes on here: an unfinished last line is read again
     line_count UBIGINT NOT NULL, -- lines before resume_at
-    chain UBIGINT NOT NULL, -- running hash over those lines, from which event ids are made
+    stretch BIGINT NOT NULL, -- the part of the content that resume_at lies in
+    key UBIGINT NOT NULL, -- of that part: from it event ids are made
     open_line VARCHAR, -- what became of an unfinished last line: row, skipped or quarantined
     open_line_quarantine VARCHAR, -- the file that holds just that line, replaced when it is whole
-    first_line UBIGINT, -- the chain after the first line
+    first_line UBIGINT, -- a hash of the first line
     reading VARCHAR, -- format and columns as JSON, so that a grown file is read as before
     source VARCHAR NOT NULL,
     landed_at TIMESTAMP NOT NULL

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
-from target_health.landing.duplicates import drop_duplicates, remember
+from target_health.landing.duplicates import drop_duplicates, needed, remember
 from target_health.landing.lake import (
     announce,
     check_space,
@@ -18,6 +20,7 @@ from target_health.landing.lake import (
     journal,
     publish,
     sync_directory,
+    undo_unfinished,
 )
 from target_health.landing.ledger import Ledger
 from target_health.landing.quarantine import Spool
@@ -58,6 +61,7 @@ class LakeFile:
 def commit(
     home: Home,
     warehouse: duckdb.DuckDBPyConnection,
+    *,
     ledger: Ledger,
     staging: Staging,
     batch: Batch,
@@ -79,33 +83,44 @@ def commit(
             check_space(home, batch.log_bytes, free_space_factor)
             keys = None
             if staging.rows:
-                staging.ready(now)
-                keys = drop_duplicates(home, warehouse, staging, batch.parts)
+                checked = needed(staging, batch.parts)
+                staging.ready(now, checked=checked)
+                if checked:
+                    keys = drop_duplicates(home, warehouse, staging, batch.parts)
                 files = _planned(home, staging, now)
             kept = [(name, spool) for name, spool in batch.spools if spool.lines]
-            if files or kept:
+            if files or kept or batch.replaced:
                 announce(
                     home,
                     [path for file in files for path in (file.draft, file.path)]
-                    + [path for _, spool in kept for path in (spool.draft, spool.path)],
+                    + [path for _, spool in kept for path in (spool.draft, spool.path)]
+                    + [home.root / path for path in batch.replaced],
                 )
             for file in files:
                 _write(staging, file)
             for _, spool in kept:
                 spool.keep()
-            for directory in {file.path.parent for file in files} | {
-                s.path.parent for _, s in kept
-            }:
+            written = [file.path for file in files] + [spool.path for _, spool in kept]
+            for directory in {path.parent for path in written}:
                 sync_directory(directory)
-            _enter(home, warehouse, ledger, staging, batch, files, kept, keys, now)
+            with _transaction(warehouse):
+                _enter(
+                    Entries(home, warehouse, now),
+                    files=files,
+                    hours=staging.arrow(SITE_HOURS) if files else None,
+                    kept=kept,
+                    batch=batch,
+                )
+                remember(warehouse, keys, now)
+                for entry in batch.entries:
+                    entry(ledger)
     except BaseException:
-        for file in files:
-            file.draft.unlink(missing_ok=True)
-            file.path.unlink(missing_ok=True)
+        with suppress(duckdb.Error, OSError):  # else the next landing does it
+            undo_unfinished(home, warehouse)
         raise
-    journal(home).unlink(missing_ok=True)
     for path in batch.replaced:
         (home.root / path).unlink(missing_ok=True)
+    journal(home).unlink(missing_ok=True)
     for part in batch.parts:
         source = report.source(part.source_name)
         source.rows += part.rows
@@ -138,77 +153,67 @@ def _write(staging: Staging, file: LakeFile) -> None:
     publish(file.draft, file.path)
 
 
-def _enter(
-    home: Home,
-    warehouse: duckdb.DuckDBPyConnection,
-    ledger: Ledger,
-    staging: Staging,
-    batch: Batch,
-    files: list[LakeFile],
-    kept: list[tuple[str, Spool]],
-    keys: object,
-    now: datetime,
-) -> None:
-    """The one transaction."""
+SITE_HOURS = "SELECT DISTINCT site, hour_start FROM ready"
 
-    def relative(path: Path) -> str:
-        return path.relative_to(home.root).as_posix()
 
-    hours = None
-    if files:
-        hours = staging.connection.execute(
-            "SELECT DISTINCT site, hour_start FROM ready"
-        ).to_arrow_table()
+@contextmanager
+def _transaction(warehouse: duckdb.DuckDBPyConnection) -> Iterator[None]:
     warehouse.execute("BEGIN")
     try:
-        for file in files:
-            warehouse.execute(
-                "INSERT INTO lake_files VALUES (?, ?, ?, ?, ?, ?)",
-                [
-                    relative(file.path),
-                    file.hour_start,
-                    file.source,
-                    file.rows,
-                    file.path.stat().st_size,
-                    now,
-                ],
-            )
-        if hours is not None:
-            warehouse.register("new_hours", hours)
-            warehouse.execute(
-                "INSERT INTO landed_hours SELECT site, hour_start FROM new_hours "
-                "ANTI JOIN landed_hours USING (site, hour_start)"
-            )
-            warehouse.unregister("new_hours")
-        remember(warehouse, keys, now)  # type: ignore[arg-type]
-        for path in batch.replaced:
-            warehouse.execute("DELETE FROM quarantine_files WHERE path = ?", [path])
-        for name, spool in kept:
-            warehouse.execute("DELETE FROM quarantine_files WHERE path = ?", [relative(spool.path)])
-            warehouse.execute(
-                "INSERT INTO quarantine_files VALUES (?, ?, ?, ?)",
-                [relative(spool.path), name, spool.lines, now],
-            )
-        for part in batch.parts:
-            _count(warehouse, part, now)
-        for entry in batch.entries:
-            entry(ledger)
+        yield
         warehouse.execute("COMMIT")
     except BaseException:
-        try:
+        with suppress(duckdb.Error):  # a failed commit has ended the transaction already
             warehouse.execute("ROLLBACK")
-        except duckdb.Error:  # a failed commit has ended the transaction already
-            pass
         raise
 
 
-def _count(warehouse: duckdb.DuckDBPyConnection, part: FilePart, now: datetime) -> None:
-    counts: list[tuple[str, str | None, int]] = [("row", None, part.rows)]
-    counts += [("skipped", reason, count) for reason, count in part.skipped.items()]
-    counts += [("quarantined", reason, count) for reason, count in part.quarantined.items()]
-    for outcome, reason, count in counts:
-        if count:
-            warehouse.execute(
-                "INSERT INTO landing_counts VALUES (?, ?, ?, ?, ?)",
-                [now, part.source_name, outcome, reason, count],
-            )
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Where and under which time a batch is entered."""
+
+    home: Home
+    warehouse: duckdb.DuckDBPyConnection
+    now: datetime
+
+    def relative(self, path: Path) -> str:
+        return path.relative_to(self.home.root).as_posix()
+
+    def insert(self, table: str, *values: object) -> None:
+        marks = ", ".join("?" for _ in values)
+        self.warehouse.execute(f"INSERT INTO {table} VALUES ({marks})", list(values))
+
+
+def _enter(
+    entries: Entries,
+    *,
+    files: list[LakeFile],
+    hours: pa.Table | None,
+    kept: list[tuple[str, Spool]],
+    batch: Batch,
+) -> None:
+    """Inside the one transaction: the files, the site-hours, the quarantine, the counts."""
+    warehouse, now = entries.warehouse, entries.now
+    for file in files:
+        size = file.path.stat().st_size
+        path = entries.relative(file.path)
+        entries.insert("lake_files", path, file.hour_start, file.source, file.rows, size, now)
+    if hours is not None:
+        warehouse.register("new_hours", hours)
+        warehouse.execute(
+            "INSERT INTO landed_hours SELECT site, hour_start FROM new_hours "
+            "ANTI JOIN landed_hours USING (site, hour_start)"
+        )
+        warehouse.unregister("new_hours")
+    gone = batch.replaced + [entries.relative(spool.path) for _, spool in kept]
+    for path in gone:
+        warehouse.execute("DELETE FROM quarantine_files WHERE path = ?", [path])
+    for name, spool in kept:
+        entries.insert("quarantine_files", entries.relative(spool.path), name, spool.lines, now)
+    for part in batch.parts:
+        counts: list[tuple[str, str | None, int]] = [("row", None, part.rows)]
+        counts += [("skipped", reason, count) for reason, count in part.skipped.items()]
+        counts += [("quarantined", reason, count) for reason, count in part.quarantined.items()]
+        for outcome, reason, count in counts:
+            if count:
+                entries.insert("landing_counts", now, part.source_name, outcome, reason, count)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from target_health.landing.staging import DUPLICATE, LANDED_BEFORE, FilePart, Staging
@@ -20,6 +21,11 @@ NEAR = timedelta(hours=1)
 KEY = "hash(source, event_id)"
 
 
+def needed(staging: Staging, parts: list[FilePart]) -> bool:
+    """Whether the batch may hold rows that were landed before."""
+    return any(part.twin for part in parts) or staging.has_given_ids()
+
+
 def drop_duplicates(
     home: Home,
     warehouse: duckdb.DuckDBPyConnection,
@@ -31,15 +37,13 @@ def drop_duplicates(
     A given ``event_id`` counts once a source. In a file that begins like a landed content every
     line up to where they part is the landed one. Returns the keys of the given ids to remember.
     """
-    [(given,)] = staging.query("SELECT count(*) FILTER (id_was_given) FROM ready")
+    given = staging.has_given_ids()
     twins = [part.number for part in parts if part.twin]
-    if not given and not twins:
-        return None
     staging.query("CREATE OR REPLACE TEMP TABLE doubles (row_number BIGINT, reason VARCHAR)")
     if given:
         staging.query(
-            f"INSERT INTO doubles SELECT rowid, '{DUPLICATE}' FROM (SELECT rowid, row_number() OVER "
-            "(PARTITION BY source, event_id ORDER BY file_number, line) AS place FROM ready "
+            f"INSERT INTO doubles SELECT rowid, '{DUPLICATE}' FROM (SELECT rowid, "
+            "row_number() OVER (PARTITION BY source, event_id ORDER BY file_number, line) AS place FROM ready "
             "WHERE id_was_given) WHERE place > 1"
         )
         _known_keys(warehouse, staging)
@@ -62,22 +66,18 @@ def drop_duplicates(
     staging.query("DELETE FROM ready WHERE rowid IN (SELECT row_number FROM doubles)")
     if not given:
         return None
-    return staging.connection.execute(
-        f"SELECT {KEY} AS key FROM ready WHERE id_was_given"
-    ).to_arrow_table()
+    return staging.arrow(f"SELECT {KEY} AS key FROM ready WHERE id_was_given")
 
 
 def _known_keys(warehouse: duckdb.DuckDBPyConnection, staging: Staging) -> None:
-    keys = staging.connection.execute(
-        f"SELECT DISTINCT {KEY} AS key FROM ready WHERE id_was_given"
-    ).to_arrow_table()
+    keys = staging.arrow(f"SELECT DISTINCT {KEY} AS key FROM ready WHERE id_was_given")
     warehouse.register("batch_keys", keys)
     known = warehouse.execute(
         "SELECT DISTINCT key FROM batch_keys SEMI JOIN given_event_ids USING (key)"
-    ).to_arrow_table()
+    ).fetchnumpy()["key"]
     warehouse.unregister("batch_keys")
-    if known.num_rows:
-        staging.connection.register("known_keys", known)
+    if len(known):
+        staging.connection.register("known_keys", pa.table({"key": np.asarray(known, np.uint64)}))
         staging.query(
             f"INSERT INTO doubles SELECT rowid, '{DUPLICATE}' FROM ready WHERE id_was_given "
             f"AND {KEY} IN (SELECT key FROM known_keys)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import xxhash
 
@@ -60,7 +60,7 @@ def read_head(file: BinaryIO) -> Head:
     return Head(b"".join(pieces), True, content.problem)
 
 
-def close(blocks: Iterator[bytes]) -> None:
+def close(blocks: Iterator[Any]) -> None:
     if hasattr(blocks, "close"):
         blocks.close()
 
@@ -142,4 +142,6 @@ def _streamed(file: BinaryIO, candidates: Sequence[Mark]) -> Landed | None:
 
 
 def _position(mark: Mark, hasher: xxhash.xxh3_128) -> Position:
-    return Position(mark.resume_at, mark.line_count, mark.chain, mark.first_line, hasher)
+    return Position(
+        mark.resume_at, mark.line_count, mark.stretch, mark.key, mark.first_line, hasher
+    )

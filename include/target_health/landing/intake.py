@@ -23,16 +23,20 @@ from target_health.landing.redact import Redaction
 from target_health.landing.report import LandingReport, SourceReport
 from target_health.landing.staging import FilePart, Staging
 from target_health.paths import Home
-from target_health.readers.lines import LineChunk, Position, add_chain, chunks
+from target_health.readers.lines import LineChunk, Position, chunks
 from target_health.readers.parquet import MAGIC
 from target_health.readers.raw import Reading, Refusal
 from target_health.readers.reader import LineReader
 from target_health.readers.recognise import reader_for, recognise
-from target_health.readers.streams import ENDS_EARLY, Content, open_content
+from target_health.readers.streams import ENDS_EARLY, Content, ahead, open_content
 
 #: Say how far a large file is, every so many bytes.
 PROGRESS_BYTES = 256 << 20
 UNREADABLE = "cannot be read"
+#: Chunks that are read while another is staged: one is enough to keep both sides busy.
+CHUNKS_AHEAD = 1
+#: Files in a batch at most, so that very many small ones are made visible bit by bit.
+MAX_PARTS = 1000
 
 
 class Held(Exception):
@@ -74,12 +78,12 @@ class Intake:
         commit(
             self.home,
             self.warehouse,
-            self.ledger,
-            self.staging,
-            self.batch,
-            self.report,
-            self.now,
-            self.sources.free_space_factor,
+            ledger=self.ledger,
+            staging=self.staging,
+            batch=self.batch,
+            report=self.report,
+            now=self.now,
+            free_space_factor=self.sources.free_space_factor,
         )
         self.batch = Batch()
         self._first_lines.clear()
@@ -99,7 +103,7 @@ class Intake:
             except Held:
                 pass
             except PermissionError as problem:
-                self._note(file, f"{UNREADABLE}: {problem.strerror or problem}")
+                self.note(file, f"{UNREADABLE}: {problem.strerror or problem}")
             except FileNotFoundError:
                 pass  # taken away meanwhile
 
@@ -129,6 +133,7 @@ class Intake:
                 self._refuse(file, handle, recognised, fingerprint)
                 return
             reading = recognised
+        self.accepted(file)
         _LineIntake(self, file, handle, head, landed, reading, source, young).run(fingerprint)
 
     def part(self, file: InboxFile, source: Source, reading: Reading) -> FilePart:
@@ -173,21 +178,18 @@ class Intake:
         lines = part.lines
         self.staging.discard(part)
         self.batch.parts.remove(part)
-        self._note(
+        self.note(
             file,
             f"held back: {future:,} of {lines:,} lines are in the future; "
             "set its crawler's clock (or timezone: in sources.yaml) right",
         )
         raise Held
 
-    def is_twin(self, position: Position, landed: Landed | None) -> bool:
+    def is_twin(self, first_line: int, landed: Landed | None) -> bool:
         """Whether the file begins with a line that another content begins with."""
-        if landed is not None or position.first_line is None:
-            return landed is not None
-        first = position.first_line
-        twin = first in self._first_lines or self.ledger.has_first_line(first)
-        self._first_lines.add(first)
-        return twin
+        twin = first_line in self._first_lines or self.ledger.has_first_line(first_line)
+        self._first_lines.add(first_line)
+        return twin and landed is None
 
     # Records
 
@@ -214,8 +216,9 @@ class Intake:
                 if not young:
                     self._refuse(file, handle, opened, fingerprint, count_lines=False)
                 return
+            self.accepted(file)
             chain = int(digest[:16], 16)
-            position = Position(size, opened.rows, chain, chain, hasher)
+            position = Position(size, opened.rows, 0, chain, chain, hasher)
             step = self.sources.batch_rows
             for first in range(0, max(opened.rows, 1), step):
                 last = min(first + step, opened.rows)
@@ -267,7 +270,7 @@ class Intake:
             lambda ledger: ledger.saw(file.path, file.version, fingerprint, "landed", self.now)
         )
 
-    def _note(self, file: InboxFile, text: str) -> None:
+    def note(self, file: InboxFile, text: str) -> None:
         self.report.source(file.source).note(f"{file.name} {text}")
 
     def _refuse(
@@ -281,15 +284,21 @@ class Intake:
     ) -> None:
         """Quarantine a file as a whole, until it or its source's entry changes."""
         lines = _count_lines(handle) if count_lines else 1
-        self._note(file, refusal.reason)
+        self.note(file, refusal.reason)
         part = self.part(file, self.sources.source(file.source), Reading("refused"))
         part.quarantined[refusal.reason.partition(" (")[0].partition(":")[0]] += lines
         part.spool.add(source=file.source, file=file.path, line=0, reason=refusal.reason, raw="")
-        part.spool.name(f"refused-{xxhash.xxh3_64_hexdigest(file.path.encode())}")
+        part.spool.name(_refused_name(file))
         self.report.source(file.source).files += 1
         self.batch.entries.append(
             lambda ledger: ledger.saw(file.path, file.version, fingerprint, "refused", self.now)
         )
+
+    def accepted(self, file: InboxFile) -> None:
+        """A file that was refused before is read now: its quarantine entry goes."""
+        if self.ledger.was_refused(file.path):
+            path = self.home.quarantine / file.source / f"{_refused_name(file)}.jsonl"
+            self.batch.replaced.append(path.relative_to(self.home.root).as_posix())
 
     def say(self, text: str) -> None:
         self._progress(text)
@@ -318,7 +327,7 @@ class _LineIntake:
         self.source = source
         self.young = young
         self.position = landed.resume if landed else Position()
-        self.before = self.position.copy()
+        self.before = self.position
         self.waits = False
         self.open_line: str | None = None
         self.open_spool: Spool | None = None
@@ -327,38 +336,36 @@ class _LineIntake:
         intake = self.intake
         reader = reader_for(self.reading)
         content, blocks = content_from(self.handle, self.position.byte_count)
-        part = intake.part(self.file, self.source, self.reading)
-        start_line = self.position.line_count
-        batch_bytes = self.position.byte_count
-        said = batch_bytes
-        brought = 0
-        again = self.landed.mark.open_line if self.landed else None
-        if again is not None and self.landed is not None:
-            self._replace_open_line(part)
-        headers = int(reader.is_header(1))
-        twin: bool | None = None
-        try:
-            for chunk in chunks(
+        found = ahead(
+            chunks(
                 blocks,
                 self.position,
                 max_line=intake.sources.max_line_mib << 20,
                 take_open_end=lambda: self._take_open_end(content),
                 cut=reader.cut,
-            ):
-                add_chain(intake.staging.connection, chunk, self.position, headers)
-                if twin is None and self.position.first_line is not None:
-                    twin = intake.is_twin(self.position, self.landed)
+                finished=reader.finished,
+                headers=int(reader.is_header(1)),
+            ),
+            CHUNKS_AHEAD,
+        )
+        part = intake.part(self.file, self.source, self.reading)
+        start_line = self.position.line_count
+        said = self.position.byte_count
+        brought = 0
+        twin: bool | None = None
+        again = self._line_to_complete()
+        try:
+            for chunk in found:
+                if twin is None and chunk.after.first_line is not None:
+                    twin = intake.is_twin(chunk.after.first_line, self.landed)
                 part.twin = bool(twin)
-                whole = chunk
-                if again is not None:
-                    if not again.startswith("quarantined"):
-                        whole = chunk.without_first()
-                    again = None
-                self._stage(part, reader, whole, content)
+                known = again is not None and not again.startswith("quarantined")
+                again = None
+                self._stage(part, reader, chunk.without_first() if known else chunk, content)
+                self.position = chunk.after
                 if not chunk.open_end:
-                    self.before = self.position.copy()
-                intake.batch.log_bytes += self.position.byte_count - batch_bytes
-                batch_bytes = self.position.byte_count
+                    self.before = chunk.after
+                intake.batch.log_bytes += chunk.after.byte_count - chunk.before.byte_count
                 if self.position.byte_count - said > PROGRESS_BYTES:
                     said = self.position.byte_count
                     intake.say(f"{self.file.name}: {self.position.line_count:,} lines read")
@@ -369,16 +376,29 @@ class _LineIntake:
                     part = intake.part(self.file, self.source, self.reading)
                     start_line = self.position.line_count
         finally:
+            close(found)
             close(blocks)
         if content.problem:
-            intake._note(self.file, f"{content.problem}: what could be read has landed")
+            intake.note(self.file, f"{content.problem}: what could be read has landed")
         brought += part.lines
         self._finish(part, start_line, fingerprint, complete=not self.waits)
         about = intake.describe(self.file, self.reading)
         if brought:
             about.files += 1
-        if intake.staging.rows >= intake.sources.batch_rows or len(intake.batch.parts) >= 1000:
+        if intake.staging.rows >= intake.sources.batch_rows or len(intake.batch.parts) >= MAX_PARTS:
             intake.flush()
+
+    def _line_to_complete(self) -> str | None:
+        """What became of the unfinished line that reading begins with again, if there is one.
+
+        What was quarantined of it is taken back when the batch is committed.
+        """
+        if self.landed is None or self.landed.mark.open_line is None:
+            return None
+        mark = self.landed.mark
+        if mark.open_line.startswith("quarantined") and mark.open_line_quarantine:
+            self.intake.batch.replaced.append(mark.open_line_quarantine)
+        return mark.open_line
 
     def _take_open_end(self, content: Content) -> bool:
         """Whether a last line without a line end is finished."""
@@ -421,18 +441,11 @@ class _LineIntake:
         name = f"{self.position.digest[:16]}-{chunk.first_line}-open"
         self.open_spool.name(name)
 
-    def _replace_open_line(self, part: FilePart) -> None:
-        """The line that had no end is whole now: what was quarantined of it is taken back."""
-        assert self.landed is not None
-        mark = self.landed.mark
-        if mark.open_line_quarantine and (mark.open_line or "").startswith("quarantined"):
-            self.intake.batch.replaced.append(mark.open_line_quarantine)
-
     def _finish(self, part: FilePart, start_line: int, fingerprint: str, *, complete: bool) -> None:
         """Close the file's part of the batch, with the ledger's entry for it."""
         intake = self.intake
         intake.check_clock(self.file, part)
-        position = self.position.copy()
+        position = self.position
         part.spool.name(f"{position.digest[:16]}-{start_line + 1}-{position.line_count}")
         before, open_line = self.before, self.open_line
         spool = self.open_spool
@@ -460,6 +473,10 @@ class _LineIntake:
                 ledger.saw(file.path, file.version, fingerprint, "landed", intake.now)
 
         intake.batch.entries.append(enter)
+
+
+def _refused_name(file: InboxFile) -> str:
+    return f"refused-{xxhash.xxh3_64_hexdigest(file.path.encode())}"
 
 
 def _is_compressed(handle: BinaryIO) -> bool:

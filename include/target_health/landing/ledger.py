@@ -23,7 +23,8 @@ class Mark:
     digest: str
     resume_at: int
     line_count: int
-    chain: int
+    stretch: int
+    key: int
     open_line: str | None
     open_line_quarantine: str | None
     first_line: int | None
@@ -52,6 +53,9 @@ class Ledger:
             and (seen[2] == "landed" or seen[1] == fingerprint)
         )
 
+    def was_refused(self, path: str) -> bool:
+        return path in self._seen and self._seen[path][2] == "refused"
+
     def saw(self, path: str, version: str, fingerprint: str, state: str, now: datetime) -> None:
         """Inside a transaction: the file is dealt with as it is now."""
         self._connection.execute(
@@ -66,7 +70,7 @@ class Ledger:
         Contents shorter than ``HEAD`` bytes are all candidates: their head is all they have.
         """
         rows = self._connection.execute(
-            "SELECT byte_count, digest, resume_at, line_count, chain, open_line, "
+            "SELECT byte_count, digest, resume_at, line_count, stretch, key, open_line, "
             "open_line_quarantine, first_line, reading, source FROM landed_contents "
             "WHERE (byte_count >= ? AND head_digest = ?) OR byte_count < ? "
             "ORDER BY byte_count DESC",
@@ -96,14 +100,15 @@ class Ledger:
     ) -> None:
         """Inside a transaction: the content is landed up to ``position``."""
         self._connection.execute(
-            "INSERT INTO landed_contents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO landed_contents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 position.byte_count,
                 position.digest,
                 head_digest,
                 resume.byte_count,
                 resume.line_count,
-                resume.chain,
+                resume.stretch,
+                resume.key,
                 open_line,
                 open_line_quarantine,
                 position.first_line,

@@ -175,7 +175,8 @@ def evidence_sql(value: str) -> str:
     """A list of marks from a JSON list, a JSON string, or marks parted by ``; | ,`` or spaces."""
     return (
         f"CASE WHEN {value} IS NULL THEN []::VARCHAR[] "
-        f"WHEN starts_with(ltrim({value}), '[') THEN TRY_CAST(TRY_CAST({value} AS JSON) AS VARCHAR[]) "
+        f"WHEN starts_with(ltrim({value}), '[') THEN "
+        f"TRY_CAST(TRY_CAST({value} AS JSON) AS VARCHAR[]) "
         f"WHEN starts_with(ltrim({value}), '{{') THEN NULL ELSE list_filter("
         f"regexp_split_to_array(trim({value}, '\" '), '[;|,\\s]+'), lambda mark: mark <> '') END"
     )
@@ -293,7 +294,7 @@ def staged_sql(
         nullif(event_id, '') AS event_id,
         {has_item_value_sql("item")} AS has_item_value
     FROM (
-        SELECT * REPLACE (trim(url) AS url),
+        SELECT * REPLACE (if(contains(url, ' '), trim(url), url) AS url),
             {skip_case} AS skip
         FROM (
             SELECT *,

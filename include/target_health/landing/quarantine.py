@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -54,10 +55,8 @@ class Spool:
 
     def drop(self) -> None:
         if self._file is not None:
-            try:
+            with suppress(OSError):  # a full disk fails once more here
                 self._file.close()
-            except OSError:  # a full disk fails once more here
-                pass
             self.draft.unlink(missing_ok=True)
             self._file = None
             self.lines = 0

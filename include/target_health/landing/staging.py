@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import duckdb
 import pyarrow as pa
@@ -74,6 +74,7 @@ class Staging:
         self.connection.execute("CREATE TABLE site_of (site_key VARCHAR, site VARCHAR)")
         self.connection.execute(f"CREATE TABLE staged ({STAGED})")
         self.rows = 0
+        self._ready = ""
 
     def close(self) -> None:
         self.connection.close()
@@ -86,20 +87,25 @@ class Staging:
         """All rows of a query: a result left open would block the next statement."""
         return self.connection.execute(sql, parameters).fetchall()
 
+    def arrow(self, sql: str) -> pa.Table:
+        return self.connection.sql(sql).to_arrow_table()
+
     def add_lines(self, part: FilePart, reader: LineReader, chunk: LineChunk) -> None:
-        """Stage a chunk of lines whose chain is set."""
-        first, last = chunk.first_line, chunk.first_line + len(chunk) - 1
-        if chunk.chain is None:
-            raise ValueError("the chunk has no chain yet")
-        self.connection.register("chunk", chunk.table())
+        """Stage a chunk of lines."""
+        first, last = chunk.first_line, chunk.last_line
+        self.connection.register("chunk_lines", chunk.table())
+        self.query(
+            "CREATE OR REPLACE TEMP VIEW chunk AS "
+            f"SELECT line, l, {chunk.chain_sql} AS chain FROM chunk_lines"
+        )
         relation = reader.relation(self.connection, chunk)
-        again: Iterable[int]
+        again: Iterable[tuple[int, int]]
         if relation is None:
-            again = range(first, last + 1)
+            again = zip(range(first, last + 1), chunk.chains(self.connection), strict=True)
         else:
             self._insert(part, relation)
             again = self._marked(part, chunk, first, last)
-        self.connection.unregister("chunk")
+        self.connection.unregister("chunk_lines")
         reader.release(self.connection)
         self._read_again(part, reader, chunk, again)
         self._judge(part, first, last, chunk)
@@ -135,7 +141,9 @@ class Staging:
             parameters["file_time"] = part.modified
         self.query(f"INSERT INTO staged {sql}", parameters)
 
-    def _marked(self, part: FilePart, chunk: LineChunk, first: int, last: int) -> list[int]:
+    def _marked(
+        self, part: FilePart, chunk: LineChunk, first: int, last: int
+    ) -> list[tuple[int, int]]:
         """Lines that the exact path must read."""
         if chunk.bad:
             self.query(
@@ -143,27 +151,30 @@ class Staging:
                 "AND line IN (SELECT unnest(?))",
                 [part.number, [index + first for index in chunk.bad]],
             )
-        return [
-            line
-            for (line,) in self.query(
-                "SELECT line FROM staged WHERE file_number = ? AND line BETWEEN ? AND ? "
+        return cast(
+            list[tuple[int, int]],
+            self.query(
+                "SELECT line, chain FROM staged WHERE file_number = ? AND line BETWEEN ? AND ? "
                 f"AND reason = '{REREAD}' ORDER BY line",
                 [part.number, first, last],
-            )
-        ]
+            ),
+        )
 
     def _read_again(
-        self, part: FilePart, reader: LineReader, chunk: LineChunk, lines: Iterable[int]
+        self,
+        part: FilePart,
+        reader: LineReader,
+        chunk: LineChunk,
+        lines: Iterable[tuple[int, int]],
     ) -> None:
-        assert chunk.chain is not None
         rows: list[tuple[int, int, dict[str, str | None]]] = []
-        for line in lines:
+        for line, chain in lines:
             index = line - chunk.first_line
             text = chunk.text(index)
             problem = chunk.bad.get(index)
             outcome = Bad(problem) if problem else reader.row(text)
             if isinstance(outcome, Row):
-                rows.append((line, int(chunk.chain[index]), outcome.fields))
+                rows.append((line, int(chain), outcome.fields))
             elif isinstance(outcome, Skip):
                 part.skipped[outcome.reason] += 1
             elif not reader.is_header(line):
@@ -250,27 +261,46 @@ class Staging:
         )
         return str(rows[0][0]) if rows else ""
 
-    def ready(self, landed_at: datetime) -> None:
-        """Make the table ``ready``: lake rows with their hour, in the order hour, site, ts."""
-        self.query(f"CREATE OR REPLACE TEMP TABLE ready AS {ready_sql()}", {"landed_at": landed_at})
+    def ready(self, landed_at: datetime, *, checked: bool) -> None:
+        """Make ``ready``: the lake's rows with their hour, file and line.
+
+        A view over ``staged`` in the order of the log where that is enough; a table by hours and
+        sites where rows lie in several hours, or must be ``checked`` for duplicates first.
+        """
+        [(hours,)] = self.query(
+            "SELECT count(DISTINCT date_trunc('hour', ts)) FROM staged WHERE reason IS NULL"
+        )
+        at = f"TIMESTAMP '{landed_at.isoformat(sep=' ')}'"
+        if hours > 1 or checked:
+            self.query(f"CREATE TEMP TABLE ready AS {ready_sql(at)} ORDER BY hour_start, site, ts")
+            self._ready = "TABLE"
+        else:
+            self.query(f"CREATE TEMP VIEW ready AS {ready_sql(at)}")
+            self._ready = "VIEW"
 
     def drop_ready(self) -> None:
-        self.query("DROP TABLE IF EXISTS ready")
+        if self._ready:
+            self.query(f"DROP {self._ready} ready")
+        self._ready = ""
+
+    def has_given_ids(self) -> bool:
+        return bool(
+            self.query("SELECT 1 FROM staged WHERE event_id IS NOT NULL AND reason IS NULL LIMIT 1")
+        )
 
 
-def ready_sql() -> str:
+def ready_sql(landed_at: str) -> str:
     """Staged rows without a reason, as the lake's columns plus hour, file and line."""
     columns = {
         "event_id": "coalesce(event_id, to_hex(chain) || '-' || line)",
         "site": "coalesce(lower(given_site), site)",
         "verdict": verdict_sql("status", "error", "evidence", "has_item_value"),
-        "landed_at": "$landed_at::TIMESTAMP",
+        "landed_at": landed_at,
         "text_hash": "NULL::VARCHAR",
     }
     selected = ", ".join(f"{columns.get(name, name)} AS {name}" for name in LAKE)
     return (
         f"SELECT {selected}, date_trunc('hour', ts) AS hour_start, file_number, line, "
         "event_id IS NOT NULL AS id_was_given "
-        "FROM staged LEFT JOIN site_of USING (site_key) WHERE reason IS NULL "
-        "ORDER BY hour_start, 3, 2"
+        "FROM staged LEFT JOIN site_of USING (site_key) WHERE reason IS NULL"
     )

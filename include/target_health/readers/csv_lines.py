@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from target_health.readers.lines import LineChunk, default_cut
+from target_health.readers.lines import LineChunk, whole_lines
 from target_health.readers.raw import NULL_WORDS, RAW_FIELDS, Bad, Outcome, Reading, Row, Skip
 from target_health.readers.reader import LineReader
 from target_health.readers.sql_text import literal
 
 #: A quoted field reaches over at most this many lines; a quote open for longer is a stray one.
 MAX_RECORD_LINES = 1000
+MAX_RECORD_BYTES = 1 << 20
 QUOTE = b'"'
 CONTINUED = "continued"  # a later line of a record that is counted at its first
 NUMERIC = frozenset(
@@ -42,18 +43,36 @@ class CsvLines(LineReader):
     def is_header(self, line: int) -> bool:
         return line == 1 and self.reading.has_header
 
-    def cut(self, data: bytes) -> int:
-        end = default_cut(data)
-        if QUOTE not in data:
+    def cut(self, data: bytes, start: int) -> int:
+        end = whole_lines(data, start)
+        if not end or data.count(QUOTE, 0, end) % 2 == 0:
             return end
-        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 10) + 1
-        even = ends[_open_quotes(data, ends) % 2 == 0]
-        if len(even) and end - even[-1] < 1 << 20:
-            return int(even[-1])
+        closing = end
+        for _ in range(MAX_RECORD_LINES):  # inside quotes: the record goes on
+            following = whole_lines(data, closing)
+            if not following:
+                return 0 if len(data) - end < MAX_RECORD_BYTES else end
+            odd = data.count(QUOTE, closing, following) % 2
+            closing = following
+            if odd:
+                return closing
         return end
 
+    def finished(self, data: bytes) -> int:
+        if data.count(QUOTE) % 2 == 0:
+            return len(data)
+        end = len(data)
+        for _ in range(MAX_RECORD_LINES):  # back to the line that opened the quote
+            start = data.rfind(b"\n", 0, end - 1) + 1
+            if data.count(QUOTE, start, end) % 2:
+                return start
+            if start == 0 or len(data) - start > MAX_RECORD_BYTES:
+                break
+            end = start
+        return len(data)
+
     def relation(self, connection: duckdb.DuckDBPyConnection, chunk: LineChunk) -> str | None:
-        table = self._table(chunk)
+        table = self._table(chunk, chunk.chains(connection))
         connection.register("csv_chunk", table)
         fields = []
         for name in RAW_FIELDS:
@@ -119,12 +138,9 @@ class CsvLines(LineReader):
             return None
         return rows[0] if len(rows) == 1 else None
 
-    def _table(self, chunk: LineChunk) -> pa.Table:
+    def _table(self, chunk: LineChunk, chains: np.ndarray) -> pa.Table:
         """Columns ``c0…`` with ``line``, ``chain``, ``reread``: a row a record."""
-        if self.is_header(chunk.first_line):
-            first = 1
-        else:
-            first = 0
+        first = 1 if self.is_header(chunk.first_line) else 0
         records = self._records(chunk, first)
         starts = [start for start, _ in records] if records is not None else None
         data = memoryview(chunk.data)[int(chunk.offsets[first]) :]
@@ -132,13 +148,13 @@ class CsvLines(LineReader):
             try:
                 table = self._arrow(data)
                 if table.num_rows == len(chunk) - first:
-                    return self._with_lines(table, chunk, np.arange(first, len(chunk)))
+                    return self._with_lines(table, chunk, np.arange(first, len(chunk)), chains)
             except pa.ArrowInvalid:
                 pass
         if starts is None:
             records = [(index, index + 1) for index in range(first, len(chunk))]
         assert records is not None
-        return self._slowly(chunk, records)
+        return self._slowly(chunk, records, chains)
 
     def _records(self, chunk: LineChunk, first: int) -> list[tuple[int, int]] | None:
         """Ranges of lines that make a record; None when every line is one."""
@@ -195,10 +211,11 @@ class CsvLines(LineReader):
             ),
         )
 
-    def _with_lines(self, table: pa.Table, chunk: LineChunk, lines: np.ndarray) -> pa.Table:
-        assert chunk.chain is not None
+    def _with_lines(
+        self, table: pa.Table, chunk: LineChunk, lines: np.ndarray, chains: np.ndarray
+    ) -> pa.Table:
         table = table.append_column("line", pa.array(lines + chunk.first_line, pa.int64()))
-        table = table.append_column("chain", pa.array(chunk.chain[lines], pa.uint64()))
+        table = table.append_column("chain", pa.array(chains[lines], pa.uint64()))
         blank = np.zeros(len(lines), bool)
         if self._names:
             first = table.column(0).combine_chunks()
@@ -210,7 +227,9 @@ class CsvLines(LineReader):
             )
         return table.append_column("reread", pa.array(blank, pa.bool_()))
 
-    def _slowly(self, chunk: LineChunk, records: list[tuple[int, int]]) -> pa.Table:
+    def _slowly(
+        self, chunk: LineChunk, records: list[tuple[int, int]], chains: np.ndarray
+    ) -> pa.Table:
         """Record by record; what is none is left to ``row``."""
         lines, reread = [], []
         columns: list[list[str | None]] = [[] for _ in self._names]
@@ -228,14 +247,13 @@ class CsvLines(LineReader):
             reread.append(not whole)
             for place, column in enumerate(columns):
                 column.append(values[place] if whole and values else None)
-        assert chunk.chain is not None
         where = np.asarray(lines, np.int64)
         table = {
             name: pa.array(column, pa.string())
             for name, column in zip(self._names, columns, strict=True)
         }
         table["line"] = pa.array(where + chunk.first_line, pa.int64())
-        table["chain"] = pa.array(chunk.chain[where], pa.uint64())
+        table["chain"] = pa.array(chains[where], pa.uint64())
         table["reread"] = pa.array(reread, pa.bool_())
         return pa.table(table)
 

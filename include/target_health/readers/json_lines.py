@@ -71,8 +71,8 @@ class JsonLines(LineReader):
             elif name == "item":
                 value = (
                     f"CASE WHEN {value} IS NOT NULL THEN {value} "
-                    f"WHEN contains(l, {literal(json.dumps(column.path[-1]))}) "
-                    f"AND json_type(l, {literal(_json_path(column))}) = 'NULL' THEN 'null' END"
+                    f"WHEN contains(l, {literal(json.dumps(column.path[-1]))}) THEN CASE "
+                    f"json_type(l, {literal(_json_path(column))}) WHEN 'NULL' THEN 'null' END END"
                 )
             elif column.factor != 1.0:
                 value = f"CAST(TRY_CAST({value} AS DOUBLE) * {column.factor!r} AS VARCHAR)"
@@ -108,10 +108,12 @@ def _json_path(column: Column) -> str:
 
 def _lost(value: str, column: Column, also: str = "") -> str:
     """DuckDB has no value though the line has one, not null and not of the kind ``also``."""
+    # CASE, as AND evaluates all of its sides for every row
     return (
-        f"({value} IS NULL AND contains(l, {literal(json.dumps(column.path[-1]))}) AND "
+        f"CASE WHEN {value} IS NULL THEN CASE WHEN contains(l, "
+        f"{literal(json.dumps(column.path[-1]))}) THEN "
         f"coalesce(json_type(l, {literal(_json_path(column))}), 'NULL') "
-        f"NOT IN ('NULL', {literal(also)}))"
+        f"NOT IN ('NULL', {literal(also)}) ELSE false END ELSE false END"
     )
 
 

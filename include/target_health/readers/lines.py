@@ -1,8 +1,9 @@
 """Lines out of blocks, in chunks that DuckDB reads without copying them.
 
-Every line of a content has a number from 1 and a *chain*: a running hash over all lines up to
-and including it. The chain depends on the content alone, not on when which part of it was read,
-so event ids made from it are the same however a file grew.
+Every line of a content has a number from 1, and an id is made of it with the line's own bytes and
+the *key* of its stretch of the content: the digest of everything before the stretch (of the first
+line, in the first one). Stretches lie at fixed places, so ids depend on the content alone, not on
+when which part of it was read.
 """
 
 from __future__ import annotations
@@ -15,24 +16,29 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
-CHUNK = 16 << 20
+#: A stretch in bytes: one chunk. Large enough that a chunk costs little beside its lines.
+STRETCH = 32 << 20
 #: Bytes kept of a line that is too long to read.
 LONG_LINE_KEPT = 1024
-LINES_A_BATCH = 20_480
+LINES_A_BATCH = 10_240
 TOO_LONG = "line is too long"
 NOT_TEXT = "not UTF-8 text"
 
 NEWLINE = 10
-_POSITION_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+NO_STRETCH = -1
 
 
 @dataclass
 class Position:
-    """How far a content has been read: bytes, lines, their chain, and the bytes' digest so far."""
+    """How far a content has been read: bytes, lines, their digest, the stretch and its key.
+
+    ``first_line`` is the key of the first stretch: contents that begin alike share it.
+    """
 
     byte_count: int = 0
     line_count: int = 0
-    chain: int = 0
+    stretch: int = NO_STRETCH
+    key: int = 0
     first_line: int | None = None
     hasher: xxhash.xxh3_128 = field(default_factory=xxhash.xxh3_128)
 
@@ -42,7 +48,12 @@ class Position:
 
     def copy(self) -> Position:
         return Position(
-            self.byte_count, self.line_count, self.chain, self.first_line, self.hasher.copy()
+            self.byte_count,
+            self.line_count,
+            self.stretch,
+            self.key,
+            self.first_line,
+            self.hasher.copy(),
         )
 
 
@@ -51,18 +62,23 @@ class LineChunk:
     """Whole lines: ``data`` with a line end after each, ``offsets`` of shape (lines + 1,).
 
     ``bad`` gives the lines (by index) that are unreadable as text or too long. ``open_end`` says
-    that the last line came without a line end.
+    that the last line came without a line end. ``before`` and ``after`` are the positions around.
     """
 
     data: bytes
     offsets: np.ndarray
     first_line: int
+    before: Position
+    after: Position
     open_end: bool = False
     bad: dict[int, str] = field(default_factory=dict)
-    chain: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    @property
+    def last_line(self) -> int:
+        return self.first_line + len(self) - 1
 
     def raw(self, index: int) -> bytes:
         return bytes(self.data[self.offsets[index] : self.offsets[index + 1]])
@@ -76,9 +92,10 @@ class LineChunk:
             self.data,
             self.offsets[1:],
             self.first_line + 1,
+            self.before,
+            self.after,
             self.open_end,
             {index - 1: reason for index, reason in self.bad.items() if index},
-            None if self.chain is None else self.chain[1:],
         )
 
     def strings(self) -> pa.StringArray:
@@ -90,15 +107,28 @@ class LineChunk:
         )
 
     def table(self) -> pa.Table:
-        """``line`` BIGINT from 1, ``l`` text, ``chain`` UBIGINT; needs ``chain`` to be set."""
+        """``line`` BIGINT from 1 and ``l`` text."""
         numbers = np.arange(self.first_line, self.first_line + len(self), dtype=np.int64)
-        table = pa.table({"line": numbers, "l": self.strings(), "chain": self.chain})
-        return pa.Table.from_batches(table.to_batches(max_chunksize=LINES_A_BATCH))
+        table = pa.table({"line": numbers, "l": self.strings()})
+        return pa.Table.from_batches(table.to_batches(max_chunksize=LINES_A_BATCH), table.schema)
+
+    @property
+    def chain_sql(self) -> str:
+        """The line's part of its id, over the column ``l``."""
+        return f"hash(l, {self.after.key}::UBIGINT)"
+
+    def chains(self, connection: duckdb.DuckDBPyConnection) -> np.ndarray:
+        """``chain_sql`` of every line; the chunk is registered as ``chunk_lines``."""
+        found = connection.execute(f"SELECT {self.chain_sql} AS h FROM chunk_lines").fetchnumpy()
+        return np.asarray(found["h"], np.uint64)
 
 
-def default_cut(data: bytes) -> int:
-    """Where the last whole line of a buffer ends."""
-    return data.rfind(b"\n") + 1
+def whole_lines(data: bytes, start: int) -> int:
+    """Where the first line end at or after ``start`` ends; 0 when there is none."""
+    return data.find(b"\n", start) + 1
+
+
+Cut = Callable[[bytes, int], int]
 
 
 def chunks(
@@ -107,77 +137,122 @@ def chunks(
     *,
     max_line: int,
     take_open_end: Callable[[], bool],
-    cut: Callable[[bytes], int] = default_cut,
+    cut: Cut = whole_lines,
+    finished: Callable[[bytes], int] = len,
+    headers: int = 0,
 ) -> Iterator[LineChunk]:
-    """Chunks of whole lines; ``position`` moves with them (its bytes, lines and digest).
+    """Chunks of whole lines from ``position`` on.
 
-    A last line without a line end is given only when ``take_open_end`` says so
-    after all blocks were read.
+    A last line without a line end is given only when ``take_open_end`` says so after all blocks
+    were read. ``cut`` finds where a record ends, ``finished`` how much of some lines is
+    finished records; ``headers`` lines come before the data.
     """
+    position = position.copy()
     pending: list[bytes] = []
     size = 0
+    wanted = _to_boundary(position)
     for block in blocks:
         pending.append(block)
         size += len(block)
-        if size < CHUNK:
-            continue
-        data = b"".join(pending)
-        end = cut(data)
-        if end:
-            yield _chunk(data[:end], position)
-            pending, size = [data[end:]], len(data) - end
-        elif size > max_line:
-            rest = yield from _long_line(data, blocks, position)
-            pending, size = [rest], len(rest)
-        else:
+        while size > wanted:
+            data = pending[0] if len(pending) == 1 else b"".join(pending)
+            end = cut(data, max(wanted - 1, 0))
+            if end:
+                chunk, position = _chunk(data[:end], position, headers)
+                yield chunk
+                pending, size = [data[end:]], len(data) - end
+                wanted = _to_boundary(position)
+                continue
             pending = [data]
+            if size <= max_line:
+                wanted = size
+                break
+            chunk, position, rest = _long_line(data, blocks, position, headers)
+            yield chunk
+            pending, size = [rest], len(rest)
+            wanted = _to_boundary(position)
     data = b"".join(pending)
-    end = len(data) if data.endswith(b"\n") else data.rfind(b"\n") + 1
+    end = data.rfind(b"\n") + 1
+    whole = finished(data[:end])
+    if whole < end and not take_open_end():  # a record over several lines may still grow
+        end = whole
     if end:
-        yield _chunk(data[:end], position)
+        chunk, position = _chunk(data[:end], position, headers)
+        yield chunk
     if end < len(data) and take_open_end():
-        tail = data[end:]
-        position.hasher.update(tail)
-        position.byte_count += len(tail)
-        yield _made(tail + b"\n", position, open_end=True)
+        chunk, position = _chunk(data[end:] + b"\n", position, headers, open_end=True)
+        yield chunk
 
 
-def _chunk(data: bytes, position: Position) -> LineChunk:
-    position.hasher.update(data)
-    position.byte_count += len(data)
-    return _made(data, position)
+def _to_boundary(position: Position) -> int:
+    """Bytes from here to the next stretch."""
+    return STRETCH - position.byte_count % STRETCH
 
 
-def _made(data: bytes, position: Position, *, open_end: bool = False) -> LineChunk:
+def _chunk(
+    data: bytes,
+    before: Position,
+    headers: int,
+    *,
+    open_end: bool = False,
+    length: int | None = None,
+) -> tuple[LineChunk, Position]:
+    """A chunk of ``data``, and the position after it. ``length``: its bytes in the content."""
+    after = before.copy()
+    if length is None:
+        after.hasher.update(data[:-1] if open_end else data)
+        length = len(data) - open_end
+    after.byte_count += length
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == NEWLINE)
     offsets = np.empty(len(ends) + 1, np.int64)
     offsets[0] = 0
     offsets[1:] = ends + 1
-    chunk = LineChunk(data, offsets, position.line_count + 1, open_end)
-    position.line_count += len(chunk)
+    _set_key(data, offsets, before, after, headers)
+    after.line_count += len(ends)
+    chunk = LineChunk(data, offsets, before.line_count + 1, before, after, open_end)
     if not data.isascii():
         _mend_text(chunk)
-    return chunk
+    return chunk, after
 
 
-def _long_line(data: bytes, blocks: Iterator[bytes], position: Position) -> Iterator[LineChunk]:
-    """Pass over a line that is too long; gives it cut short, returns what follows it."""
+def _set_key(
+    data: bytes, offsets: np.ndarray, before: Position, after: Position, headers: int
+) -> None:
+    if before.first_line is None:
+        first = headers - before.line_count
+        if 0 <= first < len(offsets) - 1:
+            line = data[offsets[first] : offsets[first + 1]]
+            after.first_line = after.key = xxhash.xxh3_64_intdigest(line)
+            after.stretch = 0
+        return
+    stretch = before.byte_count // STRETCH
+    if stretch != before.stretch:
+        after.stretch = stretch
+        after.key = before.hasher.intdigest() & 0xFFFFFFFFFFFFFFFF
+
+
+def _long_line(
+    data: bytes, blocks: Iterator[bytes], before: Position, headers: int
+) -> tuple[LineChunk, Position, bytes]:
+    """Pass over a line that is too long; gives it cut short, and what follows it."""
     kept = data[:LONG_LINE_KEPT].decode("utf-8", "backslashreplace").encode() + b"\n"
-    end = 0
-    for block in blocks:
-        position.hasher.update(data)
-        position.byte_count += len(data)
-        data, end = block, block.find(b"\n") + 1
-        if end:
+    reached = before.copy()
+    length = 0
+    end = whole_lines(data, 0)
+    while not end:
+        reached.hasher.update(data)
+        length += len(data)
+        following = next(blocks, None)
+        if following is None:
+            data = b""
             break
-    else:
-        end = len(data)
-    position.hasher.update(data[:end])
-    position.byte_count += end
-    chunk = _made(kept, position)
+        data = following
+        end = whole_lines(data, 0)
+    reached.hasher.update(data[:end])
+    chunk, after = _chunk(kept, before, headers, length=length + end)
+    after.hasher = reached.hasher
     chunk.bad[0] = TOO_LONG
-    yield chunk
-    return data[end:]
+    return chunk, after, data[end:]
 
 
 def _mend_text(chunk: LineChunk) -> None:
@@ -201,22 +276,3 @@ def _mend_text(chunk: LineChunk) -> None:
         lines.append(line)
     chunk.data = b"".join(lines)
     chunk.offsets = np.concatenate([[0], np.cumsum([len(line) for line in lines])])
-
-
-def add_chain(
-    connection: duckdb.DuckDBPyConnection, chunk: LineChunk, position: Position, headers: int = 0
-) -> None:
-    """Set the chunk's chain and move the position's on; ``headers`` lines come before the data."""
-    lines = pa.table({"l": chunk.strings()})
-    connection.register("chunk_lines", lines)
-    hashes = connection.execute("SELECT hash(l) AS h FROM chunk_lines").fetchnumpy()["h"]
-    connection.unregister("chunk_lines")
-    numbers = np.arange(chunk.first_line, chunk.first_line + len(chunk), dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        steps = np.asarray(hashes, np.uint64) * (numbers * _POSITION_FACTOR | np.uint64(1))
-        chain = np.cumsum(steps, dtype=np.uint64) + np.uint64(position.chain)
-    chunk.chain = chain
-    first = headers + 1 - chunk.first_line
-    if position.first_line is None and 0 <= first < len(chunk):
-        position.first_line = int(chain[first])
-    position.chain = int(chain[-1])

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import duckdb
 import pyarrow as pa
 
-from target_health.readers.lines import LineChunk, default_cut
+from target_health.readers.lines import LineChunk, whole_lines
 from target_health.readers.raw import RAW_FIELDS, Outcome, Reading
 
 #: Columns beside the raw fields that a relation gives. ``reread`` asks for the exact path.
@@ -49,9 +49,13 @@ class LineReader(ABC):
         """Whether a line number is no line of the log at all, but its header."""
         return False
 
-    def cut(self, data: bytes) -> int:
-        """Where the last whole record of a buffer ends; 0 when none does."""
-        return default_cut(data)
+    def cut(self, data: bytes, start: int) -> int:
+        """Where the first record that ends at or after ``start + 1`` ends; 0 when none does."""
+        return whole_lines(data, start)
+
+    def finished(self, data: bytes) -> int:
+        """How much of whole lines is finished records."""
+        return len(data)
 
     def release(self, connection: duckdb.DuckDBPyConnection) -> None:  # noqa: B027
         """Drop what ``relation`` registered."""

@@ -8,7 +8,7 @@ import threading
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import zstandard
 
@@ -37,7 +37,7 @@ class Content:
     def blocks(self) -> Iterator[bytes]:
         """The content from the file's position on; only once."""
         raw = _decompressed(self) if self.compressed else _plain(self.file)
-        return _prefetched(_as_utf8(raw)) if self.compressed else _as_utf8(raw)
+        return ahead(_as_utf8(raw), PREFETCH) if self.compressed else _as_utf8(raw)
 
     def blocks_as_they_are(self) -> Iterator[bytes]:
         """Plain content from the file's position on, without looking for a byte order mark."""
@@ -113,10 +113,14 @@ def _as_utf8(blocks: Iterator[bytes]) -> Iterator[bytes]:
     yield decoder.decode(b"", final=True).encode("utf-8", "replace")
 
 
-def _prefetched(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Decompress in a thread of its own while the parser works."""
-    waiting: queue.Queue[Any] = queue.Queue(maxsize=PREFETCH)
+Thing = TypeVar("Thing")
+
+
+def ahead(things: Iterator[Thing], depth: int) -> Iterator[Thing]:
+    """The same things, made in a thread of their own, up to ``depth`` ahead of their use."""
+    waiting: queue.Queue[Any] = queue.Queue(maxsize=depth)
     stop = threading.Event()
+    end = object()
 
     def put(thing: Any) -> bool:
         while not stop.is_set():
@@ -129,20 +133,25 @@ def _prefetched(blocks: Iterator[bytes]) -> Iterator[bytes]:
 
     def work() -> None:
         try:
-            for block in blocks:
-                if not put(block):
+            for thing in things:
+                if not put(thing):
                     return
-            put(None)
-        except BaseException as problem:  # handed to the reading thread
-            put(problem)
+            put(end)
+        except BaseException as problem:  # raised again by the thread that uses the things
+            put(_Failed(problem))
 
-    thread = threading.Thread(target=work, name="decompress", daemon=True)
+    thread = threading.Thread(target=work, name="read-ahead", daemon=True)
     thread.start()
     try:
-        while (thing := waiting.get()) is not None:
-            if isinstance(thing, BaseException):
-                raise thing
+        while (thing := waiting.get()) is not end:
+            if isinstance(thing, _Failed):
+                raise thing.problem
             yield thing
     finally:
         stop.set()
         thread.join()
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    problem: BaseException
