@@ -1,12 +1,12 @@
 """
 ### Windows and scores of any range, in one pass
 
-Trigger it with *start* and *end* (ISO 8601, UTC unless they say otherwise): the windows that end in
-the range are made again, their scores, and every later score that they reach; then the database is
-published. It acts on nothing and leaves the control file as it is. Running it again changes nothing.
+Trigger it with *start* and *end* (ISO 8601, UTC unless they say otherwise): the windows that end
+in the range are made again, their scores, and every later score that they reach; then the database
+is published. It acts on nothing and leaves the control file as it is. Running it again changes
+nothing.
 
-It waits for a run of *crawl_health* that is writing, and that for it, up to 15 minutes; if one
-gives up, its retry goes on.
+It and *crawl_health* wait for each other up to 15 minutes; if one gives up, its retry goes on.
 """
 
 from airflow.sdk import Param, dag, task
@@ -22,11 +22,15 @@ from target_health import airflow_bridge as bridge
     doc_md=__doc__,
     params={
         "start": Param(
-            type="string", format="date-time", title="Start",
+            type="string",
+            format="date-time",
+            title="Start",
             description="The windows that end after this time, e.g. 2026-01-01T00:00:00Z",
         ),
         "end": Param(
-            type="string", format="date-time", title="End",
+            type="string",
+            format="date-time",
+            title="End",
             description="and up to this time, e.g. 2026-02-01T00:00:00Z",
         ),
     },

@@ -50,9 +50,7 @@ class AirflowApi:
         return answer.json() if answer.content else None
 
     def _sign_in(self) -> None:
-        answer = self._session.post(
-            f"{self.url}/auth/token", json=self._login, timeout=TIMEOUT_S
-        )
+        answer = self._session.post(f"{self.url}/auth/token", json=self._login, timeout=TIMEOUT_S)
         if not answer.ok:
             raise TargetHealthError(
                 f"the Airflow at {self.url} does not know our login: is it another project's?"
@@ -91,10 +89,10 @@ class AirflowApi:
         )
         return {task["task_id"]: task["state"] for task in found["task_instances"]}
 
-    def task_log(self, dag_id: str, run_id: str, task_id: str, attempt: int = 1) -> list[str]:
-        """The entries of one attempt's log, without their times."""
-        found = self.call(
-            "GET", f"dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/logs/{attempt}"
-        )
+    def task_log(self, dag_id: str, run_id: str, task_id: str) -> list[str]:
+        """The entries of the newest attempt's log, without their times."""
+        path = f"dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}"
+        task = self.call("GET", path)
+        found = self.call("GET", f"{path}/logs/{task['try_number']}") if task else None
         content = found["content"] if found else []
         return [entry["event"] if isinstance(entry, dict) else str(entry) for entry in content]

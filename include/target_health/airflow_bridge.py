@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 # Updated after a run near the clock has published; a team's own DAGs can be scheduled on it.
 TARGET_HEALTH = Asset("target_health")
 
-# Task ids that the branch names, and the key under which it leaves whether the run may act: a branch
-# that skips tasks returns nothing to XCom.
+# The branch's task id, where it goes when nothing is to be done, and the key under which it leaves
+# whether the run may act: a branch that skips tasks returns nothing to XCom.
 BRANCH, PUBLISH = "branch", "publish"
 MAY_ACT = "may_act"
 
@@ -157,8 +157,10 @@ def branch() -> list[str]:
         )
     context["ti"].xcom_push(key=MAY_ACT, value=bool(branches))
     if not branches:
-        log.info("This run is %s: it acts on nothing", "a backfill's" if run.is_backfill
-                 else "over the past")
+        log.info(
+            "This run is %s: it acts on nothing",
+            "a backfill's" if run.is_backfill else "over the past",
+        )
         return [PUBLISH]
     log.info("Following %s", ", ".join(branches))
     return branches

@@ -11,8 +11,10 @@ import json
 import os
 import secrets
 from base64 import urlsafe_b64encode
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from target_health.paths import PROJECT_ROOT, Home
 
@@ -24,10 +26,11 @@ SECRETS = (("core", "fernet_key"), ("api", "secret_key"), ("api_auth", "jwt_secr
 
 @dataclass(frozen=True, slots=True)
 class LocalAirflow:
-    """Airflow on SQLite for one machine: where it lies, where it listens."""
+    """Airflow for one machine: where it lies and listens; on SQLite without a ``database``."""
 
     root: Path
     port: int = DEFAULT_PORT
+    database: str | None = None
 
     @classmethod
     def of(cls, home: Home, port: int = DEFAULT_PORT) -> LocalAirflow:
@@ -69,7 +72,9 @@ class LocalAirflow:
                 "simple_auth_manager_passwords_file": str(self.passwords_file),
                 "execution_api_server_url": f"{self.url}/execution/",
             },
-            "database": {"sql_alchemy_conn": f"sqlite:///{self.root / 'airflow.db'}"},
+            "database": {
+                "sql_alchemy_conn": self.database or f"sqlite:///{self.root / 'airflow.db'}"
+            },
             "api": {
                 "host": "localhost",
                 "port": str(self.port),
@@ -100,7 +105,7 @@ class LocalAirflow:
                 config.add_section(section)
             made_up = urlsafe_b64encode(secrets.token_bytes(32)).decode()
             config.set(section, key, before.get(section, key, fallback=made_up))
-        write_private(self.config_file, lambda stream: config.write(stream))
+        write_private(self.config_file, config.write)
         if not self.passwords_file.exists():
             login = json.dumps({USER: secrets.token_urlsafe(9)})
             write_private(self.passwords_file, lambda stream: stream.write(login + "\n"))
@@ -110,18 +115,16 @@ class LocalAirflow:
 
     def environment(self) -> dict[str, str]:
         """The environment for Airflow's processes: ours, without other settings of Airflow's."""
-        ours = {
-            key: value for key, value in os.environ.items() if not key.startswith("AIRFLOW")
-        }
+        ours = {key: value for key, value in os.environ.items() if not key.startswith("AIRFLOW")}
         ours["AIRFLOW_HOME"] = str(self.root)
         ours["TARGET_HEALTH_HOME"] = str(self.root.parent)
         return ours
 
 
-def write_private(path: Path, write: object) -> None:
+def write_private(path: Path, write: Callable[[TextIO], object]) -> None:
     """Replace a file in one step, readable by its owner only."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-        write(stream)  # type: ignore[operator]
+        write(stream)
     partial.replace(path)

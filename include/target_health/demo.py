@@ -102,8 +102,12 @@ def run(home: Home, airflow: LocalAirflow) -> None:
         story = simulate_until(home, story, began_at - HOUR, narrator)
         with narrator.step(f"Scoring {DAYS} days of history") as show:
             job.backfill(
-                home, load_configuration(), began_at - DAYS * 24 * HOUR, began_at - HOUR,
-                now=utc_now(), progress=show,
+                home,
+                load_configuration(),
+                began_at - DAYS * 24 * HOUR,
+                began_at - HOUR,
+                now=utc_now(),
+                progress=show,
             )
         story = save_story(home, replace(story, is_backfilled=True))
     story = simulate_until(home, story, hour, narrator)
@@ -118,7 +122,13 @@ def simulate_until(home: Home, story: Story, end: datetime, narrator: Narrator) 
     if start >= end:
         return story
     hours = (end - start) // HOUR
-    span = f"{round(hours / 24)} days" if hours >= 48 else f"{hours} hours" if hours > 1 else "the hour"
+    span = (
+        f"{round(hours / 24)} days"
+        if hours >= 48
+        else f"{hours} hours"
+        if hours > 1
+        else "the hour"
+    )
     plan = replace(
         story_plan(SITES, DAYS, parse_time(story.began_at), seed=SEED), start=start, end=end
     )
@@ -148,7 +158,9 @@ def run_in_airflow(
         started = local_airflow.start(airflow, show)
     api = local_airflow.api_of(airflow)
     try:
-        with narrator.step(f"Running the DAG {DAG_ID} for {iso(hour - HOUR)} to {iso(hour)}") as show:
+        with narrator.step(
+            f"Running the DAG {DAG_ID} for {iso(hour - HOUR)} to {iso(hour)}"
+        ) as show:
             if started:
                 wait_for_scheduled(api, utc_now(), show)
             wait_until_idle(api, show)

@@ -13,7 +13,10 @@ from rich.text import Text
 
 BAND_ORDER = ("resisting", "degraded", "healthy", "unscored")
 BAND_STYLES = {
-    "resisting": "bold red", "degraded": "yellow", "unscored": "dim", "healthy": "green",
+    "resisting": "bold red",
+    "degraded": "yellow",
+    "unscored": "dim",
+    "healthy": "green",
 }
 # A day's change of the smoothed score below this is not called a trend.
 STEADY_POINTS = 3.0

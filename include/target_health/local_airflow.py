@@ -99,9 +99,7 @@ def refuse_taken(port: int) -> None:
             ) from None
 
 
-def wait_until_ready(
-    airflow: LocalAirflow, process: psutil.Process, progress: Progress
-) -> None:
+def wait_until_ready(airflow: LocalAirflow, process: psutil.Process, progress: Progress) -> None:
     api = api_of(airflow)
     deadline = time.monotonic() + START_WAIT_S
     while time.monotonic() < deadline:
@@ -119,9 +117,7 @@ def wait_until_ready(
             return
         progress(f"Airflow starts: waiting for {', '.join(waiting)}")
         time.sleep(1)
-    raise TargetHealthError(
-        f"Airflow is not ready after {START_WAIT_S} s: see {airflow.log_file}"
-    )
+    raise TargetHealthError(f"Airflow is not ready after {START_WAIT_S} s: see {airflow.log_file}")
 
 
 def is_loaded(api: AirflowApi, dag_id: str) -> bool:
