@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from airflow.sdk import Asset, Context, get_current_context
+from airflow.sdk import Asset, Context, ObjectStoragePath, get_current_context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from target_health import job
@@ -218,6 +218,16 @@ def backfill() -> str | None:
             progress=log.info,
         )
     return told_until("scores", report.modelled_until)
+
+
+def object_storage(url: str) -> tuple[Any, str]:
+    """The fsspec file system of a URL that names an Airflow connection, and the path inside it.
+
+    As in ``s3://crawler_logs@bucket/prefix``: the credentials are the connection's. Raises
+    ``ValueError`` or ``ImportError`` where no installed provider knows the scheme.
+    """
+    place = ObjectStoragePath(url)
+    return place.fs, place.path
 
 
 def log_lines(text: str) -> None:
