@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import duckdb
 import numpy as np
 import pyarrow as pa
+import xxhash
 
 from target_health.landing.staging import DUPLICATE, LANDED_BEFORE, FilePart, Staging
 from target_health.paths import Home
@@ -17,6 +18,10 @@ from target_health.readers.sql_text import literal
 REMEMBERED_IDS = 20_000_000
 #: A redelivered event has its old time, give or take a clock's drift.
 NEAR = timedelta(hours=1)
+
+#: Contents that share this many first lines are copies of one log, not two logs that begin with
+#: the same fetch by chance.
+COPIED_LINES = 100
 
 KEY = "hash(source, event_id)"
 
@@ -34,36 +39,50 @@ def drop_duplicates(
 ) -> pa.Table | None:
     """Take rows out of ``ready`` whose event is already there or landed; counts them as skipped.
 
-    A given ``event_id`` counts once a source. In a file that begins like a landed content every
-    line up to where they part is the landed one. Returns the keys of the given ids to remember.
+    A given ``event_id`` counts once a source. A file that begins like a landed content is a copy
+    of it as far as they agree: when it agrees whole, or for ``COPIED_LINES`` and more. Returns
+    the keys of the given ids to remember.
     """
     given = staging.has_given_ids()
     twins = [part.number for part in parts if part.twin]
-    staging.query("CREATE OR REPLACE TEMP TABLE doubles (row_number BIGINT, reason VARCHAR)")
+    staging.query("CREATE OR REPLACE TEMP TABLE doubles (row_number BIGINT)")
     if given:
         staging.query(
-            f"INSERT INTO doubles SELECT rowid, '{DUPLICATE}' FROM (SELECT rowid, "
-            "row_number() OVER (PARTITION BY source, event_id ORDER BY file_number, line) AS place FROM ready "
-            "WHERE id_was_given) WHERE place > 1"
+            "INSERT INTO doubles SELECT rowid FROM (SELECT rowid, row_number() OVER "
+            "(PARTITION BY source, event_id ORDER BY file_number, line) AS place "
+            "FROM ready WHERE id_was_given) WHERE place > 1"
         )
         _known_keys(warehouse, staging)
     if twins:
-        numbers = ", ".join(map(str, twins))
         staging.query(
-            f"INSERT INTO doubles SELECT rowid, '{LANDED_BEFORE}' FROM (SELECT rowid, file_number, "
-            "row_number() OVER (PARTITION BY event_id ORDER BY file_number, line) AS place "
-            f"FROM ready WHERE NOT id_was_given) WHERE place > 1 AND file_number IN ({numbers})"
+            "INSERT INTO doubles SELECT rowid FROM (SELECT rowid, file_number, row_number() OVER "
+            "(PARTITION BY event_id ORDER BY file_number, line) AS place FROM ready "
+            "WHERE NOT id_was_given) WHERE place > 1"
         )
     _in_lake(home, warehouse, staging, twins)
     by_number = {part.number: part for part in parts}
-    for number, reason, count in staging.query(
-        "SELECT file_number, min(reason), count(*) FROM ready JOIN (SELECT row_number, "
-        "min(reason) AS reason FROM doubles GROUP BY row_number) d ON ready.rowid = d.row_number "
-        "GROUP BY file_number, reason"
+    kept = []
+    for number, was_given, count in staging.query(
+        "SELECT file_number, id_was_given, count(*) FROM ready "
+        "WHERE rowid IN (SELECT row_number FROM doubles) GROUP BY ALL"
     ):
-        by_number[number].rows -= count
-        by_number[number].skipped[reason] += count
-    staging.query("DELETE FROM ready WHERE rowid IN (SELECT row_number FROM doubles)")
+        part = by_number[number]
+        if not was_given and count < min(COPIED_LINES, part.rows):
+            kept.append(number)
+            continue
+        part.rows -= count
+        part.skipped[DUPLICATE if was_given else LANDED_BEFORE] += count
+    for number in kept:
+        staging.query(
+            "UPDATE ready SET event_id = event_id || '-' || ? WHERE file_number = ? "
+            "AND NOT id_was_given AND rowid IN (SELECT row_number FROM doubles)",
+            [xxhash.xxh3_64_hexdigest(by_number[number].path.encode())[:8], number],
+        )
+    numbers = ", ".join(map(str, kept)) or "-1"
+    staging.query(
+        "DELETE FROM ready WHERE rowid IN (SELECT row_number FROM doubles) "
+        f"AND (id_was_given OR file_number NOT IN ({numbers}))"
+    )
     if not given:
         return None
     return staging.arrow(f"SELECT {KEY} AS key FROM ready WHERE id_was_given")
@@ -79,7 +98,7 @@ def _known_keys(warehouse: duckdb.DuckDBPyConnection, staging: Staging) -> None:
     if len(known):
         staging.connection.register("known_keys", pa.table({"key": np.asarray(known, np.uint64)}))
         staging.query(
-            f"INSERT INTO doubles SELECT rowid, '{DUPLICATE}' FROM ready WHERE id_was_given "
+            "INSERT INTO doubles SELECT rowid FROM ready WHERE id_was_given "
             f"AND {KEY} IN (SELECT key FROM known_keys)"
         )
         staging.connection.unregister("known_keys")
@@ -107,8 +126,7 @@ def _in_lake(
         return
     files = ", ".join(literal(str(home.root / path)) for path in paths)
     staging.query(
-        f"INSERT INTO doubles SELECT rowid, CASE WHEN id_was_given THEN '{DUPLICATE}' "
-        f"ELSE '{LANDED_BEFORE}' END FROM ready WHERE {asked} AND EXISTS (SELECT 1 FROM "
+        f"INSERT INTO doubles SELECT rowid FROM ready WHERE {asked} AND EXISTS (SELECT 1 FROM "
         f"read_parquet([{files}], hive_partitioning = false) AS landed "
         "WHERE landed.event_id = ready.event_id "
         "AND (landed.source = ready.source OR NOT ready.id_was_given))"

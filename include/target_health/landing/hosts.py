@@ -35,6 +35,8 @@ def host_of(key: str) -> str | None:
     elif text.startswith("//"):
         text = text[2:]
     authority = re.split(r"[/?#]", text, maxsplit=1)[0].rpartition("@")[2]
+    if re.match(r"(?i)(?:mailto|tel|javascript|data|about|blob|file|dns|urn):", text):
+        return None
     if authority.startswith("["):
         inside, closed, port = authority[1:].partition("]")
         if not closed or (port and not re.fullmatch(r":\d*", port)):

@@ -112,7 +112,8 @@ def time_sql(ts: str, reading: Reading) -> str:
         f"CAST(try_strptime({ts}, '%Y%m%d%H%M%S%g') AS TIMESTAMPTZ) END"
     )
     others = (
-        f"TRY_CAST(regexp_replace({ts}, '([+-]\\d\\d)(\\d\\d)$', '\\1:\\2') AS TIMESTAMPTZ), "
+        f"TRY_CAST(regexp_replace(regexp_replace({ts}, ',(\\d+)', '.\\1'), "
+        f"'([+-]\\d\\d)(\\d\\d)$', '\\1:\\2') AS TIMESTAMPTZ), "
         f"CAST(try_strptime({ts}, {_list(FORMATS_WITH_ZONE)}) AS TIMESTAMPTZ), "
         f"CAST(try_strptime({ts}, {_list(FORMATS_WITHOUT_ZONE)}) AS TIMESTAMPTZ)"
     )

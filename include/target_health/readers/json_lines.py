@@ -55,14 +55,15 @@ class JsonLines(LineReader):
         for name, column in self.reading.columns.items():
             kind = "DOUBLE" if name in FAST_NUMBERS else "JSON" if name in AS_JSON else "VARCHAR"
             _place(tree, column.path, kind)
-        fields, reread = [], ["j IS NULL"]
+        fields: list[str] = []
+        reread: list[str] = []
         columns = self.reading.columns
         for name in RAW_FIELDS:
             dotted = name.replace("route_", "route.", 1) if name.startswith("route_") else name
-            column = columns.get(dotted)
-            if column is None:
+            if dotted not in columns:
                 fields.append(f"NULL::VARCHAR AS {name}")
                 continue
+            column = columns[dotted]
             value = _struct_value(column)
             if name in FAST_NUMBERS:
                 reread.append(_lost(value, column))
@@ -70,7 +71,7 @@ class JsonLines(LineReader):
                     value = f"{value} * {column.factor!r}"
             elif name == "item":
                 value = (
-                    f"CASE WHEN {value} IS NOT NULL THEN {value} "
+                    f"CASE WHEN j IS NULL THEN NULL WHEN {value} IS NOT NULL THEN {value} "
                     f"WHEN contains(l, {literal(json.dumps(column.path[-1]))}) THEN CASE "
                     f"json_type(l, {literal(_json_path(column))}) WHEN 'NULL' THEN 'null' END END"
                 )
@@ -79,12 +80,16 @@ class JsonLines(LineReader):
             fields.append(f"{value} AS {name}")
         for parent in {column.path[:-1] for column in columns.values() if len(column.path) > 1}:
             reread.append(_no_object(parent, columns))
+        keys = [_struct_value(columns[name]) for name in ("ts", "url") if name in columns]
+        if keys:  # not even an object, perhaps
+            reread.append(f"coalesce({', '.join(keys)}) IS NULL")
+        again = " ".join(f"WHEN {condition} THEN true" for condition in reread)
         parsed = (
             f"SELECT line, chain, l, "
             f"TRY(json_transform(l, {literal(json.dumps(tree))})) AS j FROM chunk"
         )
         return (
-            f"SELECT line, chain, coalesce({' OR '.join(reread)}, false) AS reread, "
+            f"SELECT line, chain, CASE WHEN j IS NULL THEN true {again} ELSE false END AS reread, "
             f"{', '.join(fields)} FROM ({parsed})"
         )
 

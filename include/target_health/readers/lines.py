@@ -84,7 +84,11 @@ class LineChunk:
         return bytes(self.data[self.offsets[index] : self.offsets[index + 1]])
 
     def text(self, index: int) -> str:
-        return self.raw(index).decode("utf-8", "backslashreplace").rstrip("\r\n")
+        """The line without its end; the beginning of one that is too long."""
+        raw = self.raw(index)
+        if self.bad.get(index) == TOO_LONG:
+            raw = raw[:LONG_LINE_KEPT]
+        return raw.decode("utf-8", "backslashreplace").rstrip("\r\n")
 
     def without_first(self) -> LineChunk:
         """The chunk without its first line, which was read before."""
@@ -158,16 +162,19 @@ def chunks(
             data = pending[0] if len(pending) == 1 else b"".join(pending)
             end = cut(data, max(wanted - 1, 0))
             if end:
-                chunk, position = _chunk(data[:end], position, headers)
+                chunk, position = _chunk(data[:end], position, headers, max_line=max_line)
                 yield chunk
                 pending, size = [data[end:]], len(data) - end
                 wanted = _to_boundary(position)
                 continue
-            pending = [data]
-            if size <= max_line:
-                wanted = size
+            begun = data.rfind(b"\n") + 1
+            if size - begun <= max_line:
+                pending, wanted = [data], size
                 break
-            chunk, position, rest = _long_line(data, blocks, position, headers)
+            if begun:
+                chunk, position = _chunk(data[:begun], position, headers, max_line=max_line)
+                yield chunk
+            chunk, position, rest = _long_line(data[begun:], blocks, position, headers)
             yield chunk
             pending, size = [rest], len(rest)
             wanted = _to_boundary(position)
@@ -177,10 +184,12 @@ def chunks(
     if whole < end and not take_open_end():  # a record over several lines may still grow
         end = whole
     if end:
-        chunk, position = _chunk(data[:end], position, headers)
+        chunk, position = _chunk(data[:end], position, headers, max_line=max_line)
         yield chunk
     if end < len(data) and take_open_end():
-        chunk, position = _chunk(data[end:] + b"\n", position, headers, open_end=True)
+        chunk, position = _chunk(
+            data[end:] + b"\n", position, headers, max_line=max_line, open_end=True
+        )
         yield chunk
 
 
@@ -196,6 +205,7 @@ def _chunk(
     *,
     open_end: bool = False,
     length: int | None = None,
+    max_line: int = 1 << 62,
 ) -> tuple[LineChunk, Position]:
     """A chunk of ``data``, and the position after it. ``length``: its bytes in the content."""
     after = before.copy()
@@ -212,6 +222,9 @@ def _chunk(
     chunk = LineChunk(data, offsets, before.line_count + 1, before, after, open_end)
     if not data.isascii():
         _mend_text(chunk)
+    if len(data) > max_line:
+        for index in np.flatnonzero(np.diff(offsets) > max_line):
+            chunk.bad[int(index)] = TOO_LONG
     return chunk, after
 
 
