@@ -26,6 +26,9 @@ _LONG_SAMPLE = 4_000
 _LONG_LETTERS = 2_000
 _LONG_TEXT = 4_500
 
+#: Bytes of an answer that is no markup which are laid out.
+_TEXT_LIMIT = 50_000
+
 #: Elements whose content nobody sees.
 _UNSEEN = ("script", "style", "template", "svg", "math", "object", "audio", "video", "canvas")
 
@@ -204,7 +207,10 @@ class Document:
 
     @cached_property
     def headings(self) -> list[str]:
-        """The first headings of levels 1 to 3, in the order of the page."""
+        """The first headings of levels 1 to 3, in the order of the page; a short answer in plain
+        text is one itself."""
+        if self.kind == "text" and len(self.raw) <= 200:
+            return [self.text]
         if self.seen is None:
             return []
         found: list[str] = []
@@ -228,6 +234,6 @@ class Document:
     @cached_property
     def layout(self) -> Layout:
         """The visible page by blocks; costlier than the rest, so asked of short pages only."""
-        if self.kind == "text":
-            return Layout.of_text(self.raw.decode("utf-8", "replace"))
+        if self.kind in ("text", "json"):
+            return Layout.of_text(self.raw[:_TEXT_LIMIT].decode("utf-8", "replace"))
         return lay_out(self.seen)

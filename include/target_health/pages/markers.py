@@ -45,11 +45,21 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class Pair(_Strict):
+    """Something of `one` and something of `other` in one sentence of a page that says nothing of
+    `unless`."""
+
+    one: list[str]
+    other: list[str]
+    unless: list[str] = []
+
+
 class Places(_Strict):
     """Where a mark is looked for. In each list any one entry will do.
 
     `header`: `name` or `name: part of its value`; `cookie`: how a cookie's name begins;
-    `html`: the source; `title`; `heading` (levels 1 to 3); `text`: what a reader sees.
+    `html`: the source; `title`; `heading` (levels 1 to 3); `text`: what a reader sees;
+    `sentence`: two kinds of words in one sentence of it.
     """
 
     header: list[str] = []
@@ -58,6 +68,7 @@ class Places(_Strict):
     title: list[Phrase] = []
     heading: list[Phrase] = []
     text: list[Phrase] = []
+    sentence: list[Pair] = []
 
 
 class Mark(_Strict):
@@ -134,6 +145,16 @@ class Needle:
         return " … ".join(self.parts)
 
 
+@dataclass(frozen=True, slots=True)
+class SentenceMark:
+    """A `Pair` ready to search."""
+
+    needle: Needle
+    one: PhraseIndex
+    other: PhraseIndex
+    unless: PhraseIndex | None
+
+
 class Markers:
     """All marks, arranged by where they are looked for."""
 
@@ -158,6 +179,9 @@ class Markers:
             for part in needle.parts
             if not part.startswith(WHOLE)
         )
+        self.sentences = [
+            sentence for file in files for mark in file.marks for sentence in _pairs(mark)
+        ]
         not_found = [file.not_found for file in files]
         self.not_found_classes = tuple(
             f" {name.lower()} " for part in not_found for name in part.body_class
@@ -225,6 +249,17 @@ def _needles(mark: Mark) -> Iterator[Needle]:
             for phrase in getattr(places, place):
                 parts = tuple(phrase if place == "html" else map(normalized, phrase))
                 yield Needle(mark.verdict, mark.how, mark.vendor, strength, place, parts)
+
+
+def _pairs(mark: Mark) -> Iterator[SentenceMark]:
+    for strength in STRENGTHS:
+        for pair in getattr(mark, strength).sentence:
+            yield SentenceMark(
+                Needle(mark.verdict, mark.how, mark.vendor, strength, "text", ()),
+                PhraseIndex(_words(pair.one)),
+                PhraseIndex(_words(pair.other)),
+                PhraseIndex(_words(pair.unless)) if pair.unless else None,
+            )
 
 
 #: libyaml's safe loader where it is there: ten times faster.

@@ -7,8 +7,8 @@ finding is weighed against the content beside it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from target_health.pages.document import Document
 from target_health.pages.layout import Layout
@@ -133,12 +133,16 @@ def _telling_hint(hints: list[Needle], document: Document) -> list[Needle]:
     spoken = [needle for needle in hints if needle.place in ("title", "heading", "text")]
     sentences = [needle for needle in spoken if needle.place == "text"]
     shell = _SHELL.search(document.lowered) is not None
-    kinds = {(needle.how, needle.place) for needle in hints}
+    kinds = {(needle.how, _SPOKEN.get(needle.place, needle.place)) for needle in hints}
     if spoken and len(kinds) > 1 and (sentences or not shell):
         return (sentences or spoken)[:1]
     if shell or layout.links > _LONE_LINKS:
         return []
     return sentences[:1] or _lone_script(hints, document)
+
+
+#: A title and a heading say the same thing once.
+_SPOKEN = {"title": "label", "heading": "label"}
 
 
 def _lone_script(hints: list[Needle], document: Document) -> list[Needle]:
@@ -208,7 +212,25 @@ def _hits(document: Document, headers: Mapping[str, str], markers: Markers) -> l
             f"{document.title or ''} {layout.visible[:_SEARCHED]} {layout.noscript[:2_000]}"
         )
         hits += _spoken("text", text, markers)
+    if document.letters <= _HINT_LETTERS:
+        hits += _said_in_a_sentence(text, document, markers)
     return hits
+
+
+def _said_in_a_sentence(text: str, document: Document, markers: Markers) -> list[Needle]:
+    """The marks whose two kinds of words stand in one sentence of a page with few."""
+    found: list[Needle] = []
+    for mark in markers.sentences:
+        if not mark.one.any_in(text) or not mark.other.any_in(text):
+            continue
+        if mark.unless is not None and mark.unless.any_in(text):
+            continue
+        for sentence in _visible_sentences(document):
+            one, other = mark.one.found_in(sentence), mark.other.found_in(sentence)
+            if one and other:
+                found.append(replace(mark.needle, parts=(one[0], other[0])))
+                break
+    return found
 
 
 def _spoken(place: str, text: str, markers: Markers) -> list[Needle]:
@@ -238,6 +260,24 @@ def segments(text: str) -> set[str]:
 
 #: What stands between a page's name and its site's in a title.
 SEPARATOR = re.compile(r"\s[-–—|·•:»«/~>]\s|[|·•»—\n]|:\s|\s[-–]")
+
+
+def _visible_sentences(document: Document) -> Iterator[str]:
+    layout = document.layout
+    for said in [document.title or "", layout.noscript, *(block.text for block in layout.blocks)]:
+        # A Chinese comma often stands where others end a sentence.
+        yield from sentences(normalized(said[:2_000]).replace("，", "。"))
+
+
+_SENTENCE_END = re.compile(r"[.!?。！？…\n]+(?:\s|$)|[。！？]|\s[-–—|]\s")
+_LONGEST_SENTENCE = 260
+
+
+def sentences(said: str) -> Iterator[str]:
+    """The sentences of a normalized text, but for very long ones."""
+    for sentence in _SENTENCE_END.split(said):
+        if 3 < len(sentence) <= _LONGEST_SENTENCE:
+            yield sentence
 
 
 def _finding(needle: Needle) -> Finding:

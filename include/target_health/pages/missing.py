@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from target_health.pages.markers import Markers, normalized
-from target_health.pages.marks import SEPARATOR
+from target_health.pages.marks import SEPARATOR, sentences
 from target_health.pages.phrases import PhraseIndex
 
 #: Characters of a title, heading or label; longer ones tell a story.
@@ -16,8 +15,6 @@ LONGEST_LABEL = 90
 _CODE = re.compile(r"(?<![\w$€£#])(?<!\d[.,:/-])4[0o]4(?![\w%]|[.,:/-]\d)")
 _NO_LETTERS = re.compile(r"[\W\d_]+")
 _OUTER = re.compile(r"^[\W_]+|[\W_]+$")
-_SENTENCE_END = re.compile(r"[.!?。！？…\n]+(?:\s|$)|[。！？]|\s[-–—|]\s")
-_LONGEST_SENTENCE = 260
 
 
 def title_parts(title: str | None) -> list[str]:
@@ -54,12 +51,18 @@ def is_label(text: str, markers: Markers) -> bool:
     return not _NO_LETTERS.sub("", rest) and (has_code(said) or markers.page_words.any_in(said))
 
 
-def is_message(text: str, markers: Markers) -> bool:
-    """Whether a short paragraph tells the visitor that the page is missing."""
+def is_message(text: str, markers: Markers, *, things: bool = False) -> bool:
+    """Whether a short paragraph tells the visitor that the page is missing; with `things` also
+    that an article, a product or the like is."""
     said = normalized(text)
     return says_gone(said, markers) and any(
-        _sentence_says(sentence, markers, things=False) for sentence in _sentences(said)
+        _sentence_says(sentence, markers, things=things) for sentence in sentences(said)
     )
+
+
+def is_about_else(text: str, markers: Markers) -> bool:
+    """Whether a page's title and headings speak of a search, a list or the like."""
+    return _names(normalized(text), markers.not_about_pages)
 
 
 def has_code(said: str) -> bool:
@@ -68,12 +71,6 @@ def has_code(said: str) -> bool:
 
 def says_gone(said: str, markers: Markers) -> bool:
     return markers.gone_words.any_in(said)
-
-
-def _sentences(said: str) -> Iterator[str]:
-    for sentence in _SENTENCE_END.split(said):
-        if 3 < len(sentence) <= _LONGEST_SENTENCE:
-            yield sentence
 
 
 def _sentence_says(sentence: str, markers: Markers, *, things: bool) -> bool:

@@ -17,6 +17,7 @@ from target_health.pages.markers import Markers, normalized
 from target_health.pages.marks import Finding
 from target_health.pages.missing import (
     LONGEST_LABEL,
+    is_about_else,
     is_label,
     is_message,
     may_say_missing,
@@ -152,6 +153,13 @@ def _add_said(signs: Signs, document: Document, layout: Layout, markers: Markers
         if text in headings and says_missing(text, markers):
             signs.add("heading", text)
             break
+    # A heading names what the page is about: a product that is out of stock is still shown.
+    things = (
+        layout.content_letters <= _BARE_LETTERS
+        and not document.headings
+        and not layout.search_inputs
+        and not is_about_else(document.title or "", markers)
+    )
     for block in (layout.content or layout.blocks)[:_BLOCKS]:
         text = block.text
         if block.quoted or block.is_link or len(text) > _LONGEST_MESSAGE:
@@ -163,7 +171,7 @@ def _add_said(signs: Signs, document: Document, layout: Layout, markers: Markers
             if block.tag not in ("li", "td"):
                 gone = says_gone(normalized(text), markers)
                 signs.add("message" if gone else "number", text, block)
-        elif block.tag != "li" and is_message(text, markers):
+        elif block.tag != "li" and is_message(text, markers, things=things):
             signs.add("message", text, block)
 
 
