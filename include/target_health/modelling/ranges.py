@@ -6,7 +6,7 @@ a day older. So a SELECT over at most one UTC day finds all of that already in i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,10 +20,11 @@ class Range:
     start: datetime
     end: datetime
 
-    def days(self) -> Iterator[Range]:
-        """The range cut at every UTC midnight, in order; nothing for an empty one."""
+    def days(self, filled: Container[datetime]) -> Iterator[Range]:
+        """The range cut at every UTC midnight, in order: of the days in ``filled`` (midnights)."""
         start = self.start
         while start < self.end:
             end = min(floor_day(start) + DAY, self.end)
-            yield Range(start, end)
+            if floor_day(start) in filled:
+                yield Range(start, end)
             start = end

@@ -44,20 +44,37 @@ def make_scores(
             return None
         until = floor_day(first[0])
     connection.execute("CREATE OR REPLACE TEMP TABLE evidence_from (site VARCHAR, since_at TIMESTAMP)")
-    score_changed_sites(connection, configuration, until, progress)
-    for day in Range(requested.start, min(requested.end, until)).days():
+    filled = window_days(connection, configuration)
+    score_changed_sites(connection, configuration, until, filled, progress)
+    for day in Range(requested.start, min(requested.end, until)).days(filled):
         progress(f"scores made again: {day.start:%Y-%m-%d}")
         score_piece(connection, configuration, day, known_sites(connection))
-    for day in Range(until, end).days():
+    for day in Range(until, end).days(filled):
         progress(f"scores: {day.start:%Y-%m-%d}")
         score_piece(connection, configuration, day, known_sites(connection), reaches=name)
+    with transaction(connection):
+        set_modelled_until(connection, name, end)
     return end
+
+
+def window_days(
+    connection: duckdb.DuckDBPyConnection, configuration: Configuration
+) -> set[datetime]:
+    """The UTC days that hold windows, or scores of windows that are no more."""
+    rows = connection.execute(
+        "SELECT DISTINCT date_trunc('day', window_start)::TIMESTAMP FROM site_windows"
+        " UNION SELECT DISTINCT date_trunc('day', window_start)::TIMESTAMP FROM site_scores"
+        " WHERE config_version = ?",
+        [configuration.version],
+    ).fetchall()
+    return {day for (day,) in rows}
 
 
 def score_changed_sites(
     connection: duckdb.DuckDBPyConnection,
     configuration: Configuration,
     until: datetime,
+    filled: set[datetime],
     progress: Progress,
 ) -> None:
     """Score again, through to the newest, the sites whose windows changed after they were scored.
@@ -71,11 +88,11 @@ def score_changed_sites(
     if not rows:
         return
     forget_other_versions(connection, configuration)
-    for day in Range(rows[0][1], until).days():
+    for day in Range(rows[0][1], until).days(filled):
         sites = [site for site, since in rows if since < day.end]
         progress(f"scores made again: {day.start:%Y-%m-%d}, {len(sites)} sites")
         score_piece(connection, configuration, day, tuple(sites), settles=True)
-    connection.execute("DELETE FROM rescore_sites WHERE since_at >= ?", [until])
+    connection.execute("DELETE FROM rescore_sites")
 
 
 def forget_other_versions(

@@ -36,6 +36,19 @@ WHERE applied AND site IS NOT NULL AND concurrency_factor IS NOT NULL
 """
 
 
+NEWEST_FETCHES = """
+UPDATE known_sites SET last_fetch_at = newest.last_fetch_at
+FROM (
+    SELECT site, max(last_fetch_at) AS last_fetch_at FROM site_hours
+    WHERE hour_start >= date_trunc('hour', ?::TIMESTAMP) AND hour_start < ?
+    GROUP BY site
+) AS newest
+WHERE
+    known_sites.site = newest.site
+    AND newest.last_fetch_at > coalesce(known_sites.last_fetch_at, TIMESTAMP '1970-01-01')
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """Windows to make in one transaction: some sites (None: all), within one UTC day."""
@@ -66,17 +79,31 @@ def make_windows(
         until = floor_day(first[0])
         with transaction(connection):
             set_modelled_until(connection, "windows", until)
-    for piece in late_pieces(connection, until):
+    landed = landed_days(connection)
+    for piece in late_pieces(connection, until, landed):
         progress(f"windows made again: {piece.range.start:%Y-%m-%d}, {len(piece.sites or ())} sites")
         make_piece(connection, home, configuration, piece, until)
     asked_again = Range(requested.start, min(requested.end, until))
-    for day in asked_again.days():
+    for day in asked_again.days(landed):
         progress(f"windows made again: {day.start:%Y-%m-%d}")
         make_piece(connection, home, configuration, Piece(day, None), until)
-    for day in Range(until, requested.end).days():
+    for day in Range(until, requested.end).days(landed):
         progress(f"windows: {day.start:%Y-%m-%d}")
         make_piece(connection, home, configuration, Piece(day, None), until)
-    return modelled_until(connection, "windows")
+    made = max(until, requested.end)
+    with transaction(connection):
+        set_modelled_until(connection, "windows", made)
+        # Marks of late sites end on the last day that holds fetches.
+        connection.execute("DELETE FROM landed_hours WHERE hour_start < ?", [floor_hour(made)])
+    return made
+
+
+def landed_days(connection: duckdb.DuckDBPyConnection) -> set[datetime]:
+    """The UTC days that hold fetches; on the others there is no window to make."""
+    rows = connection.execute(
+        "SELECT DISTINCT date_trunc('day', hour_start)::TIMESTAMP FROM lake_files"
+    ).fetchall()
+    return {day for (day,) in rows}
 
 
 def remember_sites(connection: duckdb.DuckDBPyConnection) -> None:
@@ -91,7 +118,9 @@ def known_sites(connection: duckdb.DuckDBPyConnection) -> tuple[str, ...]:
     return tuple(site for (site,) in rows)
 
 
-def late_pieces(connection: duckdb.DuckDBPyConnection, until: datetime) -> list[Piece]:
+def late_pieces(
+    connection: duckdb.DuckDBPyConnection, until: datetime, landed: set[datetime]
+) -> list[Piece]:
     """What rows that landed after their window was made ask for, in order of time.
 
     Everything of the site from the earliest such row on is made again, because window lengths and
@@ -104,15 +133,17 @@ def late_pieces(connection: duckdb.DuckDBPyConnection, until: datetime) -> list[
     ).fetchall()
     just_late = [row for row in rows if row[1] >= until - JUST_LATE]
     long_late = [row for row in rows if row[1] < until - JUST_LATE]
-    return pieces_since(long_late, until) + pieces_since(just_late, until)
+    return pieces_since(long_late, until, landed) + pieces_since(just_late, until, landed)
 
 
-def pieces_since(rows: Sequence[tuple[str, datetime]], until: datetime) -> list[Piece]:
+def pieces_since(
+    rows: Sequence[tuple[str, datetime]], until: datetime, landed: set[datetime]
+) -> list[Piece]:
     """One piece a UTC day for the sites that are late by then; rows are (site, since)."""
     if not rows:
         return []
     pieces = []
-    for day in Range(min(since for _, since in rows), until).days():
+    for day in Range(min(since for _, since in rows), until).days(landed):
         late = [(site, since) for site, since in rows if since < day.end]
         start = max(day.start, min(since for _, since in late))
         pieces.append(Piece(Range(start, day.end), tuple(site for site, _ in late)))
@@ -244,19 +275,12 @@ def settle_landed_hours(
     connection: duckdb.DuckDBPyConnection, piece: Piece, until: datetime
 ) -> None:
     """Take off what this piece has settled; a late site keeps a mark where it goes on."""
+    connection.execute(NEWEST_FETCHES, [piece.range.start, piece.range.end])
     if piece.sites is None:
         connection.execute(
-            "DELETE FROM landed_hours WHERE hour_start >= date_trunc('hour', ?::TIMESTAMP)"
-            " AND hour_start < ? AND hour_start >= date_trunc('hour', ?::TIMESTAMP)",
-            [piece.range.start, piece.range.end, until],
-        )
-        connection.execute(
-            "UPDATE known_sites SET last_fetch_at = recent.last_fetch_at FROM ("
-            " SELECT site, max(last_fetch_at) AS last_fetch_at FROM site_hours"
-            " WHERE hour_start >= date_trunc('hour', ?::TIMESTAMP) AND hour_start < ? GROUP BY site"
-            ") AS recent WHERE known_sites.site = recent.site"
-            " AND recent.last_fetch_at > coalesce(known_sites.last_fetch_at, TIMESTAMP '1970-01-01')",
-            [piece.range.start, piece.range.end],
+            "DELETE FROM landed_hours WHERE hour_start < ?"
+            " AND hour_start >= date_trunc('hour', greatest(?::TIMESTAMP, ?::TIMESTAMP))",
+            [piece.range.end, piece.range.start, until],
         )
         return
     connection.execute(
