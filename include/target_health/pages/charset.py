@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 
 from charset_normalizer import from_bytes
@@ -61,10 +60,10 @@ def _declared(body: bytes, content_type: str | None) -> str | None:
 
 def _is_utf8(body: bytes) -> bool:
     try:
-        # final=False forgives a character cut at the end of a capped body.
-        codecs.getincrementaldecoder("utf-8")().decode(body, final=False)
-    except UnicodeDecodeError:
-        return False
+        body.decode()
+    except UnicodeDecodeError as error:
+        # A character cut at the end of a capped body is no fault of its charset.
+        return error.end == len(body) and error.reason == "unexpected end of data"
     return True
 
 

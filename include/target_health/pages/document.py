@@ -192,8 +192,7 @@ class Document:
     def text_hash(self) -> str | None:
         """SHA-256 of the text without digits."""
         digitless = self.text.encode("utf-8", "replace").translate(None, b"0123456789")
-        bare = b" ".join(digitless.split())
-        return hashlib.sha256(bare).hexdigest() if bare else None
+        return hashlib.sha256(digitless).hexdigest() if digitless.strip() else None
 
     @cached_property
     def is_long(self) -> bool:
