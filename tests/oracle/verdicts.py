@@ -14,7 +14,8 @@ SAME_ANSWER_URLS = 3
 class History:
     """What the `ok` fetches of one site and page type in the baseline period looked like."""
 
-    median_bytes: float | None = None
+    usual_bytes: float | None = None
+    low_bytes: float | None = None
     ok_fetches: int = 0
     with_item_value: int = 0
 
@@ -46,12 +47,9 @@ def has_value(item: Any) -> bool:
     return True
 
 
-def extraction_failed(fetch: Fetch) -> bool:
-    """Extraction was attempted and gave no value: "null, or all fields empty"."""
-    # AMBIGUOUS: "no item value" is explained as "(null, or all fields empty)"; an absent item was
-    # not attempted and so says nothing, for both history rules. Alternative: absent counts as no
-    # value too, which would make the size rule work for logs without items.
-    return "item" in fetch and not has_value(fetch["item"])
+def brought_no_item(fetch: Fetch) -> bool:
+    """No item value: null, all fields empty, or absent."""
+    return not has_value(fetch.get("item"))
 
 
 def is_2xx(fetch: Fetch) -> bool:
@@ -106,24 +104,23 @@ def final_verdict(  # noqa: PLR0911, PLR0912 - the DESIGN's table, line by line
 
     if _has_evidence(fetch, "soft_block"):
         return "soft_block"
-    # AMBIGUOUS: by the table's order the history rules stand before soft_404 and paywalled, so a
-    # small page without item whose evidence says soft_404 is a soft_block. Alternative: history
-    # only turns what was `ok` at landing.
-    if extraction_failed(fetch):
-        # AMBIGUOUS: "size" is `bytes`. Alternative: text_length.
-        size = fetch.get("bytes")
-        if (
-            size is not None
-            and history.median_bytes is not None
-            and size * 10 < history.median_bytes * 3  # whole and half numbers: exact
-        ):
-            return "soft_block"
-        if history.nearly_always_had_an_item() and same_answer_urls >= SAME_ANSWER_URLS:
-            return "soft_block"
     if _has_evidence(fetch, "soft_404"):
         return "soft_404"
     # Marks in the log are findings, not phrases: one `paywalled:` mark is enough here. Weighing
     # the page's evidence against each other is the classifier's work, before it writes the mark.
     if _has_evidence(fetch, "paywalled"):
         return "paywalled"
+    # AMBIGUOUS: by the table's order the history rules stand before soft_404 and paywalled. Here
+    # they turn only what was `ok` at landing: a mark in the page says more than its size.
+    if brought_no_item(fetch):
+        # AMBIGUOUS: "size" is `bytes`. Alternative: text_length.
+        size, usual = fetch.get("bytes"), history.usual_bytes
+        if size is not None and usual is not None and size < usual * 0.3:
+            # AMBIGUOUS: an absent item was not attempted. The size then counts only where small
+            # pages are rare: at most 5 % of the usual ones are that small.
+            assert history.low_bytes is not None
+            if "item" in fetch or history.low_bytes >= usual * 0.3:
+                return "soft_block"
+        if history.nearly_always_had_an_item() and same_answer_urls >= SAME_ANSWER_URLS:
+            return "soft_block"
     return "ok"

@@ -18,7 +18,7 @@ from .verdicts import (
     NO_HISTORY,
     Fetch,
     History,
-    extraction_failed,
+    brought_no_item,
     final_verdict,
     has_value,
     is_2xx,
@@ -57,6 +57,8 @@ WINDOW_COLUMNS = (
 )
 
 Factors = Mapping[tuple[str, date], float]
+# A window with its start, its end and those of its fetches that the history rules learn from.
+Good = tuple[datetime, datetime, list[Fetch]]
 
 
 def _midnight(day: date) -> datetime:
@@ -155,42 +157,67 @@ def _windows_of_site(
 
     rows: list[Row] = []
     flags: list[bool] = []
-    good: list[Fetch] = []  # fetches whose final verdict is ok, 304s left out, in time order
+    good: list[Good] = []  # a window's fetches whose final verdict is ok, 304s left out
     for start in sorted(members):
         minutes = minutes_of[start.date()]
         end = start + timedelta(minutes=minutes)
         if end > until:
             continue
-        # AMBIGUOUS: "the baseline period" of the soft-block rules is taken as the window's own,
-        # after stretching. Alternative: always [t - 14 days, t - 1 day).
-        baseline, unflagged, flagged = baseline_of(start, rows, flags, numbers)
-        verdicts = _final_verdicts(members[start], good, baseline.period_start, baseline.period_end)
+        _, unflagged, flagged = baseline_of(start, rows, flags, numbers)
+        first, last = _history_period(judged, start.date(), numbers)
+        verdicts = _final_verdicts(members[start], good, first, last)
         row = _count(members[start], verdicts)
         row.update(site=site, window_start=start, window_end=end, window_minutes=minutes)
         row = {column: row[column] for column in WINDOW_COLUMNS}
         flags.append(is_flagged(row, unflagged, flagged, numbers))
         rows.append(row)
-        good += [
-            fetch
-            for fetch, verdict in zip(members[start], verdicts, strict=True)
-            if verdict == "ok" and is_2xx(fetch)
-        ]
+        good.append(
+            (
+                start,
+                end,
+                [
+                    fetch
+                    for fetch, verdict in zip(members[start], verdicts, strict=True)
+                    if verdict == "ok" and is_2xx(fetch)
+                ],
+            )
+        )
     return rows
 
 
+def _history_period(
+    judged: Sequence[datetime], day: date, numbers: Numbers
+) -> tuple[datetime, datetime]:
+    """The baseline period of the two history rules: that of the window's UTC day.
+
+    AMBIGUOUS: "the baseline period". Alternative: the window's own. Stretched where the site's
+    judged fetches of the period are too few for a baseline, flagged or not.
+    """
+    midnight = _midnight(day)
+    end = midnight - timedelta(days=numbers.baseline_gap_days)
+    start = midnight - timedelta(days=numbers.baseline_days)
+    seen = [moment for moment in judged if start <= moment < end]
+    days = {moment.date() for moment in seen}
+    if len(seen) < numbers.min_baseline_requests or len(days) < numbers.min_baseline_days:
+        start = midnight - timedelta(days=numbers.baseline_max_days)
+    if numbers.baseline_from is not None and midnight >= numbers.baseline_from:
+        start = max(start, numbers.baseline_from)
+    return start, end
+
+
 def _final_verdicts(
-    fetches: Sequence[Fetch], good: Sequence[Fetch], start: datetime, end: datetime
+    fetches: Sequence[Fetch], good: Sequence[Good], start: datetime, end: datetime
 ) -> list[str]:
     """Final verdicts of one window's fetches; ``good``: the site's older `ok` fetches."""
     # The page types that history could turn; for the others nothing needs to be looked up.
-    types = {f.get("page_type") for f in fetches if is_2xx(f) and extraction_failed(f)}
+    types = {f.get("page_type") for f in fetches if is_2xx(f) and brought_no_item(f)}
     histories = {page_type: _history(good, page_type, start, end) for page_type in types}
     urls_of: dict[tuple[str, str], set[str]] = defaultdict(set)
     for fetch in fetches:
-        # AMBIGUOUS: "the same answer came for three or more URLs of that window" counts all
-        # fetches of the window, whatever their verdict, page type or item. Alternative: only
-        # those without item value. "Hash of the text without digits" is no column of crawl_log:
-        # where a body was at hand it can only have gone into content_hash.
+        # AMBIGUOUS: "the same answer came for three or more URLs of that window" counts those that
+        # were ok at landing and brought no item, of any page type. Alternative: all fetches.
+        if landing_verdict(fetch) != "ok" or not is_2xx(fetch) or not brought_no_item(fetch):
+            continue
         for answer in _answers(fetch):
             urls_of[answer].add(fetch["url"])
     return [
@@ -209,22 +236,40 @@ def _answers(fetch: Fetch) -> list[tuple[str, str]]:
 
 
 def _history(
-    good: Sequence[Fetch], page_type: str | None, start: datetime, end: datetime
+    good: Sequence[Good], page_type: str | None, start: datetime, end: datetime
 ) -> History:
-    """History of a page type (null is a page type of its own) from `ok` fetches."""
-    # AMBIGUOUS: "`ok` fetches in the baseline period" are all those with start <= ts < end, also
-    # those of flagged windows and those of windows that only partly lie in the period.
-    # Alternatives: only of the baseline's unflagged windows; only of windows wholly inside.
-    first = bisect_left(good, start, key=lambda fetch: fetch["ts"])
-    stop = bisect_left(good, end, key=lambda fetch: fetch["ts"])
+    """History of a page type (null is a page type of its own) from `ok` fetches.
+
+    The windows wholly inside count, flagged or not. AMBIGUOUS: "the median of its `ok` fetches" is
+    taken over the windows' medians, each with the weight of its fetches (the smaller one where two
+    share the middle). Alternative: over all fetches, which no table keeps.
+    """
     chosen = [
-        fetch for fetch in good[first : max(first, stop)] if fetch.get("page_type") == page_type
+        [fetch for fetch in fetches if fetch.get("page_type") == page_type]
+        for window_start, window_end, fetches in good
+        if window_start >= start and window_end <= end
     ]
-    sizes = [fetch["bytes"] for fetch in chosen if fetch.get("bytes") is not None]
+    sizes = [
+        sorted(fetch["bytes"] for fetch in fetches if fetch.get("bytes") is not None)
+        for fetches in chosen
+    ]
+    sizes = [of_window for of_window in sizes if of_window]
+    weighted = sorted((statistics.median(of_window), len(of_window)) for of_window in sizes)
+    total, seen, usual = sum(weight for _, weight in weighted), 0, None
+    for median, weight in weighted:
+        seen += weight
+        if 2 * seen >= total:
+            usual = median
+            break
+    # The 5th percentile of a window is the smallest size that at least 5 % are no larger than.
+    low = [of_window[max(0, -(-len(of_window) // 20) - 1)] for of_window in sizes]
     return History(
-        median_bytes=statistics.median(sizes) if sizes else None,
-        ok_fetches=len(chosen),
-        with_item_value=sum(has_value(fetch.get("item")) for fetch in chosen),
+        usual_bytes=usual,
+        low_bytes=statistics.median(low) if low else None,
+        ok_fetches=sum(len(fetches) for fetches in chosen),
+        with_item_value=sum(
+            has_value(fetch.get("item")) for fetches in chosen for fetch in fetches
+        ),
     )
 
 
