@@ -15,7 +15,16 @@ EXIT_FAILED, EXIT_USAGE = 1, 2
 
 def make_app() -> typer.Typer:
     """The commands, imported when the program starts and not with the package."""
-    from target_health.commands import classify, control, people, runs, simulate, status, try_log
+    from target_health.commands import (
+        bench,
+        classify,
+        control,
+        people,
+        runs,
+        simulate,
+        status,
+        try_log,
+    )
 
     app = typer.Typer(
         no_args_is_help=True,
@@ -34,6 +43,7 @@ def make_app() -> typer.Typer:
     app.command()(people.resume)
     app.add_typer(control.control, name="control")
     app.command()(simulate.simulate)
+    app.command()(bench.bench)
     return app
 
 

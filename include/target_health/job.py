@@ -203,9 +203,7 @@ def run(
     windows_step(home, configuration, requested, progress)
     until = scores_step(home, configuration, requested, progress)
     branches = decide_step(home, configuration, requested.end, now=now, act=act)
-    actions = [
-        action for branch in branches for action in act_step(home, branch, requested.end)
-    ]
+    actions = [action for branch in branches for action in act_step(home, branch, requested.end)]
     publish_step(home, configuration, now=now, control=bool(branches))
     return RunReport(start, requested.end, bool(branches), landing, until, tuple(actions))
 
@@ -236,8 +234,14 @@ def backfill(
 
 
 def pause(
-    home: Home, configuration: Configuration, sites: list[str] | None, *, now: datetime,
-    by: str, why: str, since: datetime | None = None,
+    home: Home,
+    configuration: Configuration,
+    sites: list[str] | None,
+    *,
+    now: datetime,
+    by: str,
+    why: str,
+    since: datetime | None = None,
 ) -> HumanDecision:
     """A human pauses sites (None: all); state, control file and published copy change at once."""
     with open_writer(home) as connection:
@@ -249,8 +253,15 @@ def pause(
 
 
 def resume(
-    home: Home, configuration: Configuration, sites: list[str] | None, *, now: datetime,
-    by: str, why: str, since: datetime | None = None, step: int | None = None,
+    home: Home,
+    configuration: Configuration,
+    sites: list[str] | None,
+    *,
+    now: datetime,
+    by: str,
+    why: str,
+    since: datetime | None = None,
+    step: int | None = None,
 ) -> HumanDecision:
     """A human resumes sites (None: all paused ones), at once."""
     with open_writer(home) as connection:

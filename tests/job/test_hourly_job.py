@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -112,9 +113,7 @@ def test_a_run_over_the_past_scores_but_never_acts(
 ) -> None:
     log_sites(home, {"bad.example": denied_from(TURN)}, TURN + HOUR)
     end = TURN + HOUR
-    report = job.run(
-        home, configuration, end - HOUR, end, now=CLOCK, act=None
-    )
+    report = job.run(home, configuration, end - HOUR, end, now=CLOCK, act=None)
     assert not report.acted
     assert not report.actions
     assert not home.control.exists()
@@ -129,9 +128,7 @@ def test_act_is_refused_when_a_later_range_has_acted(
     run_hour(home, configuration, TURN + HOUR)
     with pytest.raises(UsageError, match="has acted already"):
         run_hour(home, configuration, TURN)
-    assert not job.run(
-        home, configuration, TURN - HOUR, TURN, now=CLOCK, act=None
-    ).acted
+    assert not job.run(home, configuration, TURN - HOUR, TURN, now=CLOCK, act=None).acted
 
 
 def test_running_again_changes_nothing(home: Home, configuration: Configuration) -> None:
@@ -153,9 +150,7 @@ def snapshot(home: Home) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def test_hours_missed_are_made_up_for(
-    tmp_path: Path, configuration: Configuration
-) -> None:
+def test_hours_missed_are_made_up_for(tmp_path: Path, configuration: Configuration) -> None:
     sites = {"bad.example": denied_from(TURN), "good.example": 200}
     steady_home, gap_home = Home(tmp_path / "steady"), Home(tmp_path / "gap")
     for home in (steady_home, gap_home):
@@ -223,5 +218,5 @@ def test_a_slowed_site_is_restored_step_by_step_after_two_healthy_runs(
         steps.append(control_of(home)["shop.example"]["step"])
     assert max(steps) >= 1
     assert steps[-1] == 0
-    falls = [later - earlier for earlier, later in zip(steps, steps[1:], strict=False)]
+    falls = [later - earlier for earlier, later in pairwise(steps)]
     assert min(falls) == -1

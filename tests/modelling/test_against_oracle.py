@@ -48,7 +48,9 @@ def configuration_of(case: Case, directory: Path) -> Configuration:
     return configuration_with(directory, scoring_of(case.numbers), sites)
 
 
-def differences(ours: list[dict[str, Any]], theirs: list[dict[str, Any]], columns: Any) -> list[str]:
+def differences(
+    ours: list[dict[str, Any]], theirs: list[dict[str, Any]], columns: Any
+) -> list[str]:
     """Rows and columns in which two tables differ, times and words exactly, numbers to 1e-7."""
     left = {(row["site"], row["window_start"]): row for row in ours}
     right = {(row["site"], row["window_start"]): row for row in theirs}
@@ -105,7 +107,9 @@ def test_windows_and_scores_equal_the_oracle(name: str, tmp_path: Path) -> None:
     asked = Range(datetime(2000, 1, 1), case.until)
     make_windows(connection, home, configuration, asked)
     windows = rows_of(connection, "SELECT * FROM site_windows")
-    found = differences(windows, oracle_windows(case.fetches, case.numbers, case.until), WINDOW_COLUMNS)
+    found = differences(
+        windows, oracle_windows(case.fetches, case.numbers, case.until), WINDOW_COLUMNS
+    )
     make_scores(connection, configuration, asked)
     ours = rows_of(connection, "SELECT * FROM site_scores")
     windows.sort(key=lambda row: (row["site"], row["window_start"]))

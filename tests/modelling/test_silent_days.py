@@ -17,8 +17,13 @@ def test_years_of_silence_make_no_pieces(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     connection = make_warehouse(home)
     fetches = [
-        {"site": site, "ts": at + timedelta(seconds=second), "url": "u", "status": 200,
-         "verdict": "ok"}
+        {
+            "site": site,
+            "ts": at + timedelta(seconds=second),
+            "url": "u",
+            "status": 200,
+            "verdict": "ok",
+        }
         for site, at in (("old.example", OLD), ("new.example", NEW))
         for second in range(60)
     ]

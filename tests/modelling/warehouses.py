@@ -17,6 +17,7 @@ from target_health.modelling.progress import set_modelled_until
 from target_health.paths import Home
 from target_health.warehouse.migrations import migrate
 
+
 def make_warehouse(home: Home) -> duckdb.DuckDBPyConnection:
     home.work.mkdir(parents=True, exist_ok=True)
     connection = duckdb.connect(str(home.warehouse))

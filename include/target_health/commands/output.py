@@ -50,7 +50,7 @@ def progress_shown() -> Iterator[Any]:
     errors = Console(stderr=True, highlight=False)
     if errors.is_terminal:
         with errors.status("starting") as status:
-            yield lambda message: status.update(message)
+            yield status.update
         return
     last = ""
 

@@ -28,23 +28,37 @@ Why = Annotated[str, typer.Option("--why", help="Why; it is recorded.")]
 
 
 def pause(
-    by: By, why: Why, sites: SiteNames = None, all_sites: All = False, since: Since = None,
+    by: By,
+    why: Why,
+    sites: SiteNames = None,
+    all_sites: All = False,
+    since: Since = None,
     json: Json = False,
 ) -> None:
     """Pause sites until a person resumes them."""
     decision = job.pause(
-        Home.from_environment(), load_configuration(), chosen(sites, all_sites, since),
-        now=utc_now(), by=by, why=why, since=parse_time(since, "--since") if since else None,
+        Home.from_environment(),
+        load_configuration(),
+        chosen(sites, all_sites, since),
+        now=utc_now(),
+        by=by,
+        why=why,
+        since=parse_time(since, "--since") if since else None,
     )
     report_decision(decision, json)
 
 
 def resume(
-    by: By, why: Why, sites: SiteNames = None, all_sites: All = False, since: Since = None,
+    by: By,
+    why: Why,
+    sites: SiteNames = None,
+    all_sites: All = False,
+    since: Since = None,
     step: Annotated[
         int | None,
         typer.Option(
-            "--step", help="Come back at this step, 0 (normal) to 3 (an eighth).",
+            "--step",
+            help="Come back at this step, 0 (normal) to 3 (an eighth).",
             show_default=False,
         ),
     ] = None,
@@ -52,8 +66,13 @@ def resume(
 ) -> None:
     """Resume paused sites: slowly after an automatic pause, as they were after a person's."""
     decision = job.resume(
-        Home.from_environment(), load_configuration(), chosen(sites, all_sites, since),
-        now=utc_now(), by=by, why=why, step=step,
+        Home.from_environment(),
+        load_configuration(),
+        chosen(sites, all_sites, since),
+        now=utc_now(),
+        by=by,
+        why=why,
+        step=step,
         since=parse_time(since, "--since") if since else None,
     )
     report_decision(decision, json)

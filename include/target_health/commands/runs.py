@@ -28,9 +28,7 @@ def land(inbox: Inbox = None, json: Json = False) -> None:
     """Land what is new in the inbox."""
     home, configuration = Home.from_environment(), load_configuration()
     with progress_shown() as progress:
-        report = job.land_step(
-            home, configuration, now=utc_now(), inbox=inbox, progress=progress
-        )
+        report = job.land_step(home, configuration, now=utc_now(), inbox=inbox, progress=progress)
     if json:
         print_json(landing_document(report))
         return
@@ -71,7 +69,9 @@ def backfill(
     end: End,
     config: Annotated[
         Path | None,
-        typer.Option("--config", help="A scoring.yaml to score the range under, beside the active."),
+        typer.Option(
+            "--config", help="A scoring.yaml to score the range under, beside the active."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -132,9 +132,7 @@ def report_run(report: job.RunReport, json: bool, version: str | None = None) ->
     shown.print(f"Windows and scores are made until {iso(report.modelled_until)}.", markup=False)
     if version:
         shown.print(f"Scored under config_version {version}.", markup=False)
-    shown.print(
-        "This run may act." if report.acted else "This run does not act.", markup=False
-    )
+    shown.print("This run may act." if report.acted else "This run does not act.", markup=False)
     for action in report.actions:
         shown.print(action_line(action), markup=False, soft_wrap=True)
 

@@ -20,7 +20,8 @@ def simulate(
     end: Annotated[
         str | None,
         typer.Option(
-            "--end", help="Where the logs end, ISO 8601. Default: the present hour.",
+            "--end",
+            help="Where the logs end, ISO 8601. Default: the present hour.",
             show_default=False,
         ),
     ] = None,

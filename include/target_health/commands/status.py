@@ -115,9 +115,12 @@ def explanation(row: dict[str, Any], configuration: Configuration) -> list[str]:
     if row["window_start"] is None:
         return [head]
     if row["unscored_reason"]:
-        return [head, f"  no score: {row['unscored_reason']} "
-                f"({row['baseline_requests']} judged fetches on {row['baseline_days']} days in "
-                "the baseline)"]
+        return [
+            head,
+            f"  no score: {row['unscored_reason']} "
+            f"({row['baseline_requests']} judged fetches on {row['baseline_days']} days in "
+            "the baseline)",
+        ]
     scoring = configuration.scoring_of(row["site"])
     lines = [head]
     for part in arithmetic(row, configuration):
@@ -151,7 +154,11 @@ def rate_part(row: dict[str, Any], signal: str, scoring: Scoring) -> dict[str, A
     now, base = row[f"{signal}_rate"], row[f"base_{signal}_rate"]
     points, weight = row[f"{signal}_penalty"], getattr(scoring.weights, signal)
     return {
-        "signal": signal, "now": now, "base": base, "weight": weight, "points": points,
+        "signal": signal,
+        "now": now,
+        "base": base,
+        "weight": weight,
+        "points": points,
         "text": f"{signal:<10} {weight:g} x min(1, max(0, ({now:.4f} - {base:.4f}) / "
         f"{scoring.full_rate_rise:g})) = {points:.3f}",
     }
@@ -167,8 +174,14 @@ def latency_part(row: dict[str, Any], scoring: Scoring) -> dict[str, Any]:
             f"{'latency':<10} {weight:g} x min(1, max(0, ({now:.1f} ms / {max(base, 1):.1f} ms - 1)"
             f" / {scoring.full_latency_factor - 1:g})) = {points:.3f}"
         )
-    return {"signal": "latency", "now": now, "base": base, "weight": weight, "points": points,
-            "text": text}
+    return {
+        "signal": "latency",
+        "now": now,
+        "base": base,
+        "weight": weight,
+        "points": points,
+        "text": text,
+    }
 
 
 def number(value: float | None) -> str:

@@ -102,9 +102,12 @@ def try_log(
     json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON.")] = False,
 ) -> None:
     """Read crawl logs and print what the sites served; nothing is configured or kept."""
-    with progress_shown() as progress, read_log(logs, now=utc_now(), progress=progress) as (
-        connection,
-        report,
+    with (
+        progress_shown() as progress,
+        read_log(logs, now=utc_now(), progress=progress) as (
+            connection,
+            report,
+        ),
     ):
         mix = rows_of(connection, MIX)
         windows = rows_of(connection, SUSPICIOUS)
@@ -172,8 +175,10 @@ def window_table(rows: list[dict[str, Any]]) -> Table:
             percent(row["denied_share"]),
             percent(row["usual_denied_share"]),
             percent(row["failed_share"]),
-            *("-" if row[name] is None else f"{row[name]:.0f}"
-              for name in ("p95_latency_ms", "usual_p95_latency_ms")),
+            *(
+                "-" if row[name] is None else f"{row[name]:.0f}"
+                for name in ("p95_latency_ms", "usual_p95_latency_ms")
+            ),
         )
     return table
 

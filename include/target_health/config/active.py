@@ -63,6 +63,4 @@ def load_configuration(
     scoring = validated(Scoring, numbers, scoring_path)
     sites = load_sites(directory, numbers)
     policy = validated(Policy, with_defaults("policy.yaml", directory), directory / "policy.yaml")
-    return Configuration(
-        directory, scoring, sites, policy, version_of(scoring, sites.overrides)
-    )
+    return Configuration(directory, scoring, sites, policy, version_of(scoring, sites.overrides))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -78,13 +79,11 @@ def normal_host(host: str) -> str:
     """A host as sites are named: lower case, punycode, without ``www.`` and a final dot."""
     host = host.strip().lower().rstrip(".")
     if not host.isascii():
-        try:
+        with suppress(UnicodeError):
             host = ".".join(
                 label if "*" in label else label.encode("idna").decode("ascii")
                 for label in host.split(".")
             )
-        except UnicodeError:
-            pass
     return host.removeprefix("www.") if host.count(".") > 1 else host
 
 
@@ -104,9 +103,9 @@ def load_sites(directory: Path, scoring: Mapping[str, Any]) -> Sites:
         raise ConfigurationError(f"{path}: sites: must be a mapping of site names to settings")
     entries: dict[str, SiteEntry] = {}
     overrides: dict[str, dict[str, Any]] = {}
-    for name, settings in raw.items():
+    for name, given in raw.items():
         site, at = normal_host(str(name)), f"sites.{name}"
-        settings = {} if settings is None else settings
+        settings = {} if given is None else given
         if not isinstance(settings, dict):
             raise ConfigurationError(f"{path}: {at}: must be a mapping of settings")
         if site in entries:

@@ -18,9 +18,7 @@ def modelled_until(connection: duckdb.DuckDBPyConnection, name: str) -> datetime
     return row[0] if row else None
 
 
-def set_modelled_until(
-    connection: duckdb.DuckDBPyConnection, name: str, until: datetime
-) -> None:
+def set_modelled_until(connection: duckdb.DuckDBPyConnection, name: str, until: datetime) -> None:
     connection.execute("DELETE FROM model_progress WHERE name = ?", [name])
     connection.execute("INSERT INTO model_progress VALUES (?, ?)", [name, until])
 

@@ -43,7 +43,9 @@ def make_scores(
         if first is None or first[0] is None:
             return None
         until = floor_day(first[0])
-    connection.execute("CREATE OR REPLACE TEMP TABLE evidence_from (site VARCHAR, since_at TIMESTAMP)")
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE evidence_from (site VARCHAR, since_at TIMESTAMP)"
+    )
     filled = window_days(connection, configuration)
     score_changed_sites(connection, configuration, until, filled, progress)
     for day in Range(requested.start, min(requested.end, until)).days(filled):

@@ -81,7 +81,9 @@ def make_windows(
             set_modelled_until(connection, "windows", until)
     landed = landed_days(connection)
     for piece in late_pieces(connection, until, landed):
-        progress(f"windows made again: {piece.range.start:%Y-%m-%d}, {len(piece.sites or ())} sites")
+        progress(
+            f"windows made again: {piece.range.start:%Y-%m-%d}, {len(piece.sites or ())} sites"
+        )
         make_piece(connection, home, configuration, piece, until)
     asked_again = Range(requested.start, min(requested.end, until))
     for day in asked_again.days(landed):
@@ -243,9 +245,7 @@ def read_from(connection: duckdb.DuckDBPyConnection, piece: Range) -> datetime:
     return earliest
 
 
-def remember_windows(
-    connection: duckdb.DuckDBPyConnection, parameters: dict[str, object]
-) -> None:
+def remember_windows(connection: duckdb.DuckDBPyConnection, parameters: dict[str, object]) -> None:
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE windows_before AS SELECT * FROM site_windows"
         f" WHERE {OWNED_WINDOWS} AND site IN (SELECT site FROM site_settings)",

@@ -22,7 +22,9 @@ def lock_wait_s() -> float:
     try:
         return float(text) if text else DEFAULT_WAIT_S
     except ValueError:
-        raise UsageError(f"TARGET_HEALTH_LOCK_WAIT_S: {text!r} is not a number of seconds") from None
+        raise UsageError(
+            f"TARGET_HEALTH_LOCK_WAIT_S: {text!r} is not a number of seconds"
+        ) from None
 
 
 @contextmanager
