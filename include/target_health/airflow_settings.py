@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from target_health.airflow_sqlite import LOCAL_SETTINGS, LOCAL_SETTINGS_TEXT
 from target_health.paths import PROJECT_ROOT, Home
 
 DEFAULT_PORT = 8080
 USER = "admin"
+SQLITE_WAIT_S = 60
 # Sections and keys that are made up once and then kept, as tokens and passwords hang on them.
 SECRETS = (("core", "fernet_key"), ("api", "secret_key"), ("api_auth", "jwt_secret"))
 
@@ -56,6 +58,11 @@ class LocalAirflow:
     def url(self) -> str:
         return f"http://localhost:{self.port}"
 
+    @property
+    def sqlite_url(self) -> str:
+        """Its users wait 60 s, not 5, for each other: a backfill makes many."""
+        return f"sqlite:///{self.root / 'airflow.db'}?timeout={SQLITE_WAIT_S}"
+
     def settings(self) -> dict[str, dict[str, str]]:
         """What differs from Airflow's defaults, by section; without the secrets."""
         return {
@@ -72,9 +79,7 @@ class LocalAirflow:
                 "simple_auth_manager_passwords_file": str(self.passwords_file),
                 "execution_api_server_url": f"{self.url}/execution/",
             },
-            "database": {
-                "sql_alchemy_conn": self.database or f"sqlite:///{self.root / 'airflow.db'}"
-            },
+            "database": {"sql_alchemy_conn": self.database or self.sqlite_url},
             "api": {
                 "host": "localhost",
                 "port": str(self.port),
@@ -106,6 +111,9 @@ class LocalAirflow:
             made_up = urlsafe_b64encode(secrets.token_bytes(32)).decode()
             config.set(section, key, before.get(section, key, fallback=made_up))
         write_private(self.config_file, config.write)
+        local_settings = self.root / "config" / LOCAL_SETTINGS
+        local_settings.parent.mkdir(exist_ok=True)
+        write_private(local_settings, lambda stream: stream.write(LOCAL_SETTINGS_TEXT))
         if not self.passwords_file.exists():
             login = json.dumps({USER: secrets.token_urlsafe(9)})
             write_private(self.passwords_file, lambda stream: stream.write(login + "\n"))
