@@ -46,7 +46,8 @@ fetches AS (
         coalesce(lake_fetches.has_item_value, FALSE) AS has_item_value,
         CASE
             WHEN NOT coalesce(lake_fetches.has_item_value, FALSE) THEN 0
-            WHEN starts_with(lake_fetches.item, '[') THEN json_array_length(lake_fetches.item)::BIGINT
+            WHEN starts_with(lake_fetches.item, '[')
+                THEN json_array_length(lake_fetches.item)::BIGINT
             ELSE 1
         END AS items,
         lake_fetches.latency_ms,
