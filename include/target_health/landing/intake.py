@@ -15,7 +15,14 @@ from target_health.landing import lake
 from target_health.landing.batch import Batch, commit
 from target_health.landing.files import Head, Landed, close, content_from, find_landed, read_head
 from target_health.landing.inbox import InboxFile
-from target_health.landing.ledger import HEAD, Ledger, load_reading
+from target_health.landing.ledger import (
+    HEAD,
+    Ledger,
+    Mark,
+    dump_reading,
+    load_reading,
+    mark_at,
+)
 from target_health.landing.normalise import Rules
 from target_health.landing.parquet_intake import open_parquet
 from target_health.landing.quarantine import Spool
@@ -86,6 +93,7 @@ class Intake:
             free_space_factor=self.sources.free_space_factor,
         )
         self.batch = Batch()
+        self.ledger.settled()
         self._first_lines.clear()
 
     def take(self, file: InboxFile) -> None:
@@ -122,6 +130,9 @@ class Intake:
         if head.whole and b"\n" not in head.data and young and not compressed:
             return  # the first line is still being written
         landed = find_landed(handle, head, self.ledger.candidates(head.digest))
+        if landed is not None and landed.mark.open_line and self.ledger.is_expected(landed.mark):
+            self.flush()
+            landed = find_landed(handle, head, self.ledger.candidates(head.digest))
         if landed is not None and not landed.more:
             self._seen(file, fingerprint)
             return
@@ -233,35 +244,33 @@ class Intake:
                 if last < opened.rows:
                     self.flush()
             self.batch.log_bytes += size
-            self._marked(file, fingerprint, position, head_digest, opened.reading)
+            reading = dump_reading(opened.reading, fingerprint)
+            self.enter(file, fingerprint, mark_at(position, reading, file.source), head_digest)
             if opened.rows:
                 self.describe(file, opened.reading).files += 1
         if self.staging.rows >= step:
             self.flush()
 
-    def _marked(
+    def enter(
         self,
         file: InboxFile,
         fingerprint: str,
-        position: Position,
+        mark: Mark | None,
         head_digest: str,
-        reading: Reading,
+        *,
+        complete: bool = True,
     ) -> None:
-        def enter(ledger: Ledger) -> None:
-            ledger.mark(
-                position,
-                head_digest=head_digest,
-                resume=position,
-                open_line=None,
-                open_line_quarantine=None,
-                reading=reading,
-                fingerprint=fingerprint,
-                source=file.source,
-                now=self.now,
-            )
-            ledger.saw(file.path, file.version, fingerprint, "landed", self.now)
+        """What the ledger will say of a file when the batch is committed."""
+        if mark is not None:
+            self.ledger.expect(mark, head_digest)
 
-        self.batch.entries.append(enter)
+        def entry(ledger: Ledger) -> None:
+            if mark is not None:
+                ledger.mark(mark, head_digest, self.now)
+            if complete:
+                ledger.saw(file.path, file.version, fingerprint, "landed", self.now)
+
+        self.batch.entries.append(entry)
 
     # Files that are not read
 
@@ -396,7 +405,7 @@ class _LineIntake:
         if self.landed is None or self.landed.mark.open_line is None:
             return None
         mark = self.landed.mark
-        if mark.open_line.startswith("quarantined") and mark.open_line_quarantine:
+        if mark.open_line_quarantine:
             self.intake.batch.replaced.append(mark.open_line_quarantine)
         return mark.open_line
 
@@ -447,32 +456,24 @@ class _LineIntake:
         intake.check_clock(self.file, part)
         position = self.position
         part.spool.name(f"{position.digest[:16]}-{start_line + 1}-{position.line_count}")
-        before, open_line = self.before, self.open_line
-        spool = self.open_spool
-        moved = self.landed is None or position.byte_count > self.landed.mark.byte_count
-        file, reading, head_digest = self.file, self.reading, self.head_digest
-
-        def enter(ledger: Ledger) -> None:
-            if moved and position.byte_count:
-                ledger.mark(
-                    position,
-                    head_digest=head_digest,
-                    resume=before if open_line else position,
-                    open_line=open_line,
-                    open_line_quarantine=(
-                        spool.path.relative_to(intake.home.root).as_posix()
-                        if spool is not None and spool.lines
-                        else None
-                    ),
-                    reading=reading,
-                    fingerprint=fingerprint,
-                    source=file.source,
-                    now=intake.now,
-                )
-            if complete:
-                ledger.saw(file.path, file.version, fingerprint, "landed", intake.now)
-
-        intake.batch.entries.append(enter)
+        mark = None
+        if position.byte_count and (
+            self.landed is None or position.byte_count > self.landed.mark.byte_count
+        ):
+            spool = self.open_spool
+            mark = mark_at(
+                position,
+                dump_reading(self.reading, fingerprint),
+                self.file.source,
+                resume=self.before if self.open_line else None,
+                open_line=self.open_line,
+                open_line_quarantine=(
+                    spool.path.relative_to(intake.home.root).as_posix()
+                    if spool is not None and spool.lines
+                    else None
+                ),
+            )
+        intake.enter(self.file, fingerprint, mark, self.head_digest, complete=complete)
 
 
 def _refused_name(file: InboxFile) -> str:

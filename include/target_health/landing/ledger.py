@@ -37,6 +37,7 @@ class Ledger:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
+        self._expected: list[tuple[str, Mark]] = []
         self._seen: dict[str, tuple[str, str, str]] = {
             path: (version, fingerprint, state)
             for path, version, fingerprint, state in connection.execute(
@@ -65,18 +66,22 @@ class Ledger:
         self._seen[path] = (version, fingerprint, state)
 
     def candidates(self, head_digest: str) -> list[Mark]:
-        """Contents that a file with this head may continue, longest first.
+        """Contents that a file with this head may continue.
 
         Contents shorter than ``HEAD`` bytes are all candidates: their head is all they have.
         """
         rows = self._connection.execute(
             "SELECT byte_count, digest, resume_at, line_count, stretch, key, open_line, "
             "open_line_quarantine, first_line, reading, source FROM landed_contents "
-            "WHERE (byte_count >= ? AND head_digest = ?) OR byte_count < ? "
-            "ORDER BY byte_count DESC",
+            "WHERE (byte_count >= ? AND head_digest = ?) OR byte_count < ?",
             [HEAD, head_digest, HEAD],
         ).fetchall()
-        return [Mark(*row) for row in rows]
+        expected = [
+            mark
+            for digest, mark in self._expected
+            if mark.byte_count < HEAD or digest == head_digest
+        ]
+        return expected + [Mark(*row) for row in rows]
 
     def has_first_line(self, first_line: int) -> bool:
         """Whether another content begins with the same line."""
@@ -85,38 +90,63 @@ class Ledger:
         ).fetchall()
         return bool(rows)
 
-    def mark(
-        self,
-        position: Position,
-        *,
-        head_digest: str,
-        resume: Position,
-        open_line: str | None,
-        open_line_quarantine: str | None,
-        reading: Reading,
-        fingerprint: str,
-        source: str,
-        now: datetime,
-    ) -> None:
-        """Inside a transaction: the content is landed up to ``position``."""
+    def expect(self, mark: Mark, head_digest: str) -> None:
+        """A content of the current batch: not landed yet, but not to be read twice either."""
+        self._expected.append((head_digest, mark))
+
+    def settled(self) -> None:
+        """The batch is committed: what was expected stands in the tables now."""
+        self._expected.clear()
+
+    def is_expected(self, mark: Mark) -> bool:
+        return any(expected is mark for _, expected in self._expected)
+
+    def mark(self, mark: Mark, head_digest: str, now: datetime) -> None:
+        """Inside a transaction: the content is landed up to here."""
         self._connection.execute(
             "INSERT INTO landed_contents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                position.byte_count,
-                position.digest,
+                mark.byte_count,
+                mark.digest,
                 head_digest,
-                resume.byte_count,
-                resume.line_count,
-                resume.stretch,
-                resume.key,
-                open_line,
-                open_line_quarantine,
-                position.first_line,
-                dump_reading(reading, fingerprint),
-                source,
+                mark.resume_at,
+                mark.line_count,
+                mark.stretch,
+                mark.key,
+                mark.open_line,
+                mark.open_line_quarantine,
+                mark.first_line,
+                mark.reading,
+                mark.source,
                 now,
             ],
         )
+
+
+def mark_at(
+    position: Position,
+    reading: str,
+    source: str,
+    *,
+    resume: Position | None = None,
+    open_line: str | None = None,
+    open_line_quarantine: str | None = None,
+) -> Mark:
+    """The mark of a content landed up to ``position``."""
+    resume = resume or position
+    return Mark(
+        byte_count=position.byte_count,
+        digest=position.digest,
+        resume_at=resume.byte_count,
+        line_count=resume.line_count,
+        stretch=resume.stretch,
+        key=resume.key,
+        open_line=open_line,
+        open_line_quarantine=open_line_quarantine,
+        first_line=position.first_line,
+        reading=reading,
+        source=source,
+    )
 
 
 def dump_reading(reading: Reading, fingerprint: str) -> str:
