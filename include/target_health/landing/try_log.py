@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from target_health.landing.report import LandingReport
 from target_health.landing.view import crawl_log_view_sql
 from target_health.paths import SHIPPED_CONFIG, Home
 from target_health.warehouse import open_writer
+
+LONG_AGO = datetime(1970, 1, 1)
 
 
 @contextmanager
@@ -35,7 +38,6 @@ def read_log(
     sources = shipped.model_copy(
         update={
             "sources": {},
-            "half_line_minutes": 0.0,
             "wrong_clock": WrongClock(
                 tolerance_minutes=shipped.wrong_clock.tolerance_minutes, share=1, rows=1 << 62
             ),
@@ -58,11 +60,13 @@ def read_log(
 
 
 def _files(paths: Sequence[Path]) -> Iterator[InboxFile]:
+    """The files as an inbox would have them; none of them is still being written."""
     for path in paths:
         if path.is_dir():
             found = sorted(below for below in path.rglob("*") if below.is_file())
-            yield from (local_file(below, f"{below.name}/{below.name}") for below in found)
         elif path.is_file():
-            yield local_file(path, f"{path.name}/{path.name}")
+            found = [path]
         else:
             raise UsageError(f"{path}: no such file")
+        for file in found:
+            yield replace(local_file(file, f"{file.name}/{file.name}"), modified=LONG_AGO)
