@@ -29,8 +29,10 @@ KILLS = 6
 def run_once(home: Home, config: Path, kill_after_s: float | None = None) -> bool:
     """One ``target-health run``; False when it was killed before it was done."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "target_health", "run", "--act"]
-        + ["--start", iso(END - HOUR), "--end", iso(END)],
+        [
+            *(sys.executable, "-m", "target_health", "run", "--act"),
+            *("--start", iso(END - HOUR), "--end", iso(END)),
+        ],
         env={
             **os.environ,
             "TARGET_HEALTH_HOME": str(home.root),
