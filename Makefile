@@ -10,9 +10,6 @@ PYTHON := $(VENV)/bin/python
 STAMPS := $(VENV)/stamps
 SQL := sql/models sql/migrations sql/reports
 
-# Airflow reads these before its own file, and none of them is ours.
-unexport AIRFLOW_CONFIG
-export AIRFLOW_HOME := $(or $(TARGET_HEALTH_HOME),$(CURDIR)/var)/airflow
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help setup setup-dev run up down airflow test check format bench fuzz lock
@@ -33,6 +30,7 @@ up: setup ## Start Airflow with its UI on localhost (PORT=8080)
 down: ## Stop Airflow
 	@if [ -x $(PYTHON) ]; then $(PYTHON) -m target_health.local_airflow down; fi
 
+airflow: export AIRFLOW_HOME := $(abspath $(or $(TARGET_HEALTH_HOME),var))/airflow
 airflow: setup ## Run an airflow command: make airflow ARGS="dags list"
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" airflow $(ARGS)
 

@@ -55,9 +55,15 @@ def test_processes_get_no_other_settings_of_airflow(
 ) -> None:
     monkeypatch.setenv("AIRFLOW__CORE__EXECUTOR", "CeleryExecutor")
     monkeypatch.setenv("AIRFLOW_CONFIG", "/elsewhere")
+    monkeypatch.setenv("AIRFLOW_CONN_LOGS", "aws://")
+    monkeypatch.setenv("TARGET_HEALTH_CONFIG", "include/config")
     environment = airflow.environment()
-    assert {name for name in environment if name.startswith("AIRFLOW")} == {"AIRFLOW_HOME"}
+    assert {name for name in environment if name.startswith("AIRFLOW")} == {
+        "AIRFLOW_HOME",
+        "AIRFLOW_CONN_LOGS",
+    }
     assert environment["TARGET_HEALTH_HOME"] == str(airflow.root.parent)
+    assert Path(environment["TARGET_HEALTH_CONFIG"]).is_absolute()
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TextIO
 
 from target_health.airflow_sqlite import LOCAL_SETTINGS, LOCAL_SETTINGS_TEXT
-from target_health.paths import PROJECT_ROOT, Home
+from target_health.paths import PROJECT_ROOT, Home, config_directory
 
 DEFAULT_PORT = 8080
 USER = "admin"
@@ -122,10 +122,18 @@ class LocalAirflow:
         return str(json.loads(self.passwords_file.read_text(encoding="utf-8"))[USER])
 
     def environment(self) -> dict[str, str]:
-        """The environment for Airflow's processes: ours, without other settings of Airflow's."""
-        ours = {key: value for key, value in os.environ.items() if not key.startswith("AIRFLOW")}
+        """The environment for Airflow's processes: no settings but ours, the user's connections.
+
+        Paths are absolute, as Airflow's processes have another working directory.
+        """
+        ours = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith("AIRFLOW__") and key != "AIRFLOW_CONFIG"
+        }
         ours["AIRFLOW_HOME"] = str(self.root)
         ours["TARGET_HEALTH_HOME"] = str(self.root.parent)
+        ours["TARGET_HEALTH_CONFIG"] = str(config_directory())
         return ours
 
 
