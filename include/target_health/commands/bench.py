@@ -18,7 +18,7 @@ from target_health.errors import UsageError
 from target_health.paths import Home
 
 if TYPE_CHECKING:
-    from target_health.benchmarks import Result
+    from target_health.benchmarks.results import Result
 
 VERDICTS = {True: Text("yes", style="green"), False: Text("no", style="bold red"), None: Text("")}
 
@@ -35,7 +35,7 @@ def bench(
     ] = None,
 ) -> None:
     """Measure speed and memory against floors timed in the same run; status 1 if one fails."""
-    from target_health.benchmarks import run_benchmarks
+    from target_health.benchmarks.catalogue import run_benchmarks
 
     if json is not None and not json.parent.is_dir():
         raise UsageError(f"--json {json}: there is no directory {json.parent}")

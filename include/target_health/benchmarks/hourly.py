@@ -1,0 +1,132 @@
+"""The hourly job against DuckDB alone, and how it grows with events and with history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from target_health.benchmarks.duckdb_floor import duckdb_alone
+from target_health.benchmarks.job_piece import run_hour
+from target_health.benchmarks.measuring import (
+    Measured,
+    Report,
+    fastest,
+    highest_peak,
+    interleaved,
+    measure,
+)
+from target_health.benchmarks.pandas_formula import pandas_alone
+from target_health.benchmarks.results import Result, at_most, compared, within
+from target_health.benchmarks.workbench import END, Workbench
+from target_health.errors import TargetHealthError
+from target_health.paths import Home
+from target_health.times import HOUR
+from target_health.warehouse.published import open_published, rows_of
+
+JOB_TARGET, MEMORY_TARGET_GB = 2.5, 2.0
+EVENTS_TARGET, HISTORY_TARGET = 4.4, 1.3
+GB = 1e9
+
+
+def measured_job(bench: Workbench, fetches: int, days: int) -> Measured:
+    """One run of the job in a fresh home; raises when it did not do all of its work."""
+    log = bench.hour_log(fetches)
+    root = bench.home_with(log, history=bench.history(days))
+    done = measure(run_hour, home=str(root), end=END.isoformat())
+    check(done.report, Home(root), fetches)
+    bench.progress(
+        f"the job on {fetches:,} fetches and {days} days: {done.seconds:.1f} s "
+        f"({done.processor_seconds:.1f} s of processors, {done.peak_bytes / GB:.2f} GB)"
+    )
+    bench.drop(root)
+    return done
+
+
+def check(report: Report, home: Home, fetches: int) -> None:
+    """A job that left out some of its work is not measured."""
+    with open_published(home) as connection:
+        (found,) = rows_of(
+            connection,
+            "SELECT count(*) AS windows, count(score) AS scores FROM site_scores"
+            " WHERE window_end > ? AND window_end <= ?",
+            [END - HOUR, END],
+        )
+    if report["rows"] != fetches or not report["acted"] or not found["scores"]:
+        raise TargetHealthError(f"the job did not do its work: {report}, {found}")
+
+
+def measured_floor(bench: Workbench, fetches: int) -> Measured:
+    """One run of DuckDB alone over the same file."""
+    out = bench.directory / "floor.parquet"
+    done = measure(duckdb_alone, log=str(bench.hour_log(fetches)), out=str(out))
+    if done.report["rows"] != fetches:
+        raise TargetHealthError(f"the floor read {done.report['rows']} of {fetches} fetches")
+    bench.progress(
+        f"DuckDB alone on {fetches:,} fetches: {done.seconds:.1f} s "
+        f"({done.processor_seconds:.1f} s of processors)"
+    )
+    return done
+
+
+def of_job(bench: Workbench, fetches: int, days: int) -> Callable[[], Measured]:
+    return lambda: measured_job(bench, fetches, days)
+
+
+def of_floor(bench: Workbench, fetches: int) -> Callable[[], Measured]:
+    return lambda: measured_floor(bench, fetches)
+
+
+def hourly_job(bench: Workbench) -> list[Result]:
+    """Land, windows, scores, decisions, publish of one hour; and the memory that it takes."""
+    scale = bench.scale
+    jobs, floors = interleaved(
+        scale.repeats,
+        of_job(bench, scale.fetches, scale.history_days),
+        of_floor(bench, scale.fetches),
+    )
+    return [
+        within(
+            "hourly_job",
+            fastest(jobs).seconds,
+            floor=fastest(floors).seconds,
+            target=JOB_TARGET,
+        ),
+        at_most("hourly_job_memory", highest_peak(jobs) / GB, "GB", target=MEMORY_TARGET_GB),
+    ]
+
+
+def pandas_formula(bench: Workbench) -> list[Result]:
+    """The score's formula over the same rows as most people would first write it."""
+    scale = bench.scale
+    log, history = bench.hour_log(scale.fetches), bench.history(scale.history_days)
+    floor = fastest([measured_floor(bench, scale.fetches) for _ in range(scale.repeats)])
+    bench.progress("the formula in pandas")
+    done = measure(pandas_alone, log=str(log), history=str(history), start=(END - HOUR).isoformat())
+    return [compared("pandas_formula", done.seconds, floor=floor.seconds)]
+
+
+def growth_events(bench: Workbench) -> list[Result]:
+    """The job on a few times the events, against the job itself."""
+    scale = bench.scale
+    more = scale.more_events * scale.fetches
+    larger, usual = interleaved(
+        scale.repeats,
+        of_job(bench, more, scale.history_days),
+        of_job(bench, scale.fetches, scale.history_days),
+    )
+    bench.drop(bench.hour_log(more))
+    seconds, floor = fastest(larger).seconds, fastest(usual).seconds
+    return [within("growth_events", seconds, floor=floor, target=EVENTS_TARGET)]
+
+
+def growth_history(bench: Workbench) -> list[Result]:
+    """The job behind several times the history, against the job itself."""
+    scale = bench.scale
+    more = scale.more_history * scale.history_days
+    longer, usual = interleaved(
+        scale.repeats,
+        of_job(bench, scale.fetches, more),
+        of_job(bench, scale.fetches, scale.history_days),
+    )
+    bench.drop(bench.history(more))
+    seconds, floor = fastest(longer).seconds, fastest(usual).seconds
+    return [within("growth_history", seconds, floor=floor, target=HISTORY_TARGET)]
