@@ -304,7 +304,8 @@ worst_bands AS (
         ) AS is_refused,
         CASE
             WHEN low_runs.low_in_a_row >= site_settings.low_windows_in_a_row THEN 'resisting'
-            WHEN coalesce(smoothed.low_minutes, 0) < site_settings.degraded_after_low_minutes THEN 'healthy'
+            WHEN coalesce(smoothed.low_minutes, 0) < site_settings.degraded_after_low_minutes
+                THEN 'healthy'
             WHEN smoothed.low_minutes < site_settings.resisting_after_low_minutes THEN 'degraded'
             ELSE 'resisting'
         END AS worst_band,

@@ -1,4 +1,4 @@
-"""Cases of the models as a tree of YAML: ``<model>/<case>/{given/*.yaml,parameters.yaml,expect.yaml}``.
+"""Cases of the models as a tree of YAML, a folder a case: ``<model>/<case>/``.
 
 ``given/<table>.yaml`` lists the rows of an input table; what a row leaves out comes from
 ``defaults/<table>.yaml``, else it is null. ``parameters.yaml`` names the parameters that matter,

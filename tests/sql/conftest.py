@@ -43,7 +43,7 @@ def empty_warehouse() -> Iterator[duckdb.DuckDBPyConnection]:
     connection.close()
 
 
-@pytest.fixture()
+@pytest.fixture
 def warehouse(empty_warehouse: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
     """The empty warehouse; what a test puts in goes out again."""
     empty_warehouse.execute("BEGIN")
