@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-import click
 import duckdb
 import typer
 
@@ -58,17 +57,23 @@ def exit_status(arguments: list[str]) -> int:
         result = make_app()(args=arguments, standalone_mode=False, prog_name="target-health")
     except TargetHealthError as problem:
         return complain(str(problem), problem.exit_status)
-    except click.exceptions.Exit as ending:
+    except typer.Exit as ending:
         return ending.exit_code
-    except click.Abort:
+    except typer.Abort:
         return complain("stopped", EXIT_FAILED)
-    except click.ClickException as problem:
-        return complain(problem.format_message(), EXIT_USAGE)
+    except typer.TyperException as problem:
+        return complain(usage_message(problem), EXIT_USAGE)
     except BrokenPipeError:
         return 0
     except (OSError, duckdb.Error) as problem:
         return complain(f"{type(problem).__name__}: {problem}", EXIT_FAILED)
     return result if isinstance(result, int) else 0
+
+
+def usage_message(problem: typer.TyperException) -> str:
+    """What is wrong with the arguments, as typer words it."""
+    words = getattr(problem, "format_message", None)
+    return words() if words else str(problem)
 
 
 def complain(message: str, status: int) -> int:
