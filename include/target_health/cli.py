@@ -26,7 +26,6 @@ def make_app() -> typer.Typer:
     )
 
     app = typer.Typer(
-        no_args_is_help=True,
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
@@ -54,7 +53,7 @@ def main() -> None:
 def exit_status(arguments: list[str]) -> int:
     """0 done, 1 failed, 2 bad arguments or configuration."""
     try:
-        result = make_app()(args=arguments, standalone_mode=False, prog_name="target-health")
+        result = make_app()(args=arguments or ["--help"], standalone_mode=False, prog_name="target-health")
     except TargetHealthError as problem:
         return complain(str(problem), problem.exit_status)
     except typer.Exit as ending:

@@ -10,7 +10,7 @@ from target_health.commands.runs import Json
 from target_health.control import control_rows, read_control
 from target_health.paths import Home
 
-control = typer.Typer(no_args_is_help=True, help="The control file that crawlers obey.")
+control = typer.Typer(help="The control file that crawlers obey.")
 
 
 @control.callback()
