@@ -35,7 +35,7 @@ from target_health.landing import LandingReport, crawl_log_view_sql, land
 from target_health.modelling import make_scores, make_windows, modelled_until
 from target_health.modelling.models import run_select
 from target_health.modelling.ranges import Range
-from target_health.modelling.settings import longest_periods
+from target_health.modelling.settings import fleet_parameters
 from target_health.paths import Home
 from target_health.times import iso
 from target_health.warehouse import open_writer
@@ -165,7 +165,7 @@ def publish(
         {
             "as_of": as_of or now,
             "config_version": configuration.version,
-            **longest_periods(configuration),
+            **fleet_parameters(configuration),
         },
     )
     view = crawl_log_view_sql(connection, home)

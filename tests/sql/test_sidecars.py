@@ -62,7 +62,7 @@ def test_sidecar_says_what_the_model_is_for(model: str) -> None:
 def test_sidecar_names_every_table_that_is_read(
     model: str, warehouse: duckdb.DuckDBPyConnection
 ) -> None:
-    tables = warehouse.get_table_names(PARAMETER.sub("NULL", code_of(model)))
+    tables = warehouse.get_table_names(PARAMETER.sub("0.5", code_of(model)))
     assert set(sidecar(model)["reads"]) == tables
 
 

@@ -20,7 +20,7 @@ from target_health.modelling import make_windows
 from target_health.modelling.models import replace_range
 from target_health.modelling.progress import scores_name, set_modelled_until
 from target_health.modelling.ranges import Range
-from target_health.modelling.settings import longest_periods, make_site_settings
+from target_health.modelling.settings import fleet_parameters, make_site_settings
 from target_health.modelling.windows import OWNED_DAYS, PACE_CHANGES, known_sites
 from target_health.paths import SHIPPED_CONFIG, Home
 from target_health.times import DAY, HOUR, floor_day
@@ -309,7 +309,7 @@ def make_day_settings_of(
     connection: duckdb.DuckDBPyConnection, configuration: Configuration, model: str, at: datetime
 ) -> None:
     make_site_settings(connection, configuration, known_sites(connection))
-    day = {"start": floor_day(at), "end": at, **longest_periods(configuration)}
+    day = {"start": floor_day(at), "end": at, **fleet_parameters(configuration)}
     replace_range(connection, model, day, OWNED_DAYS)
 
 

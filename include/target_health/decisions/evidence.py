@@ -10,7 +10,7 @@ from target_health.config import Configuration
 from target_health.decisions.records import SiteEvidence
 from target_health.decisions.runs import evidence_starts
 from target_health.modelling.models import run_select
-from target_health.modelling.settings import longest_periods, make_site_settings
+from target_health.modelling.settings import fleet_parameters, make_site_settings
 from target_health.modelling.windows import known_sites
 
 # Smoothing forgets within a day, and the longest window is a day: windows since an action that is
@@ -28,7 +28,7 @@ def site_evidence(
         "as_of": as_of,
         "config_version": configuration.version,
         "delivery_after_low_minutes": configuration.policy.delivery_after_low_minutes,
-        **longest_periods(configuration),
+        **fleet_parameters(configuration),
     }
     starts = [
         (row["site"], row["evidence_from"])

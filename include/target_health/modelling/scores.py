@@ -11,7 +11,7 @@ from target_health.config import Configuration
 from target_health.modelling.models import replace_range
 from target_health.modelling.progress import modelled_until, scores_name, set_modelled_until
 from target_health.modelling.ranges import Range
-from target_health.modelling.settings import longest_periods, make_site_settings
+from target_health.modelling.settings import fleet_parameters, make_site_settings
 from target_health.modelling.windows import OWNED_WINDOWS, known_sites
 from target_health.times import floor_day
 from target_health.warehouse.transactions import transaction
@@ -137,5 +137,5 @@ def score_parameters(configuration: Configuration, piece: Range) -> dict[str, ob
         "start": piece.start,
         "end": piece.end,
         "config_version": configuration.version,
-        **longest_periods(configuration),
+        **fleet_parameters(configuration),
     }

@@ -41,7 +41,6 @@ COLUMN_TYPES = {
     "soft_block_size_share": "DOUBLE",
     "soft_block_item_share": "DOUBLE",
     "soft_block_same_answer_urls": "BIGINT",
-    "soft_block_small_page_share": "DOUBLE",
     "route_exits_kept": "INTEGER",
     "route_sessions_kept": "INTEGER",
     "hard_block_weight": "DOUBLE",
@@ -80,8 +79,12 @@ def make_site_settings(
             connection.execute(f"INSERT INTO site_settings VALUES (?, {marks})", [site, *values])
 
 
-def longest_periods(configuration: Configuration) -> Mapping[str, int]:
-    """Bounds, over all sites, of how far back the models look; so that scans can stop there."""
+def fleet_parameters(configuration: Configuration) -> Mapping[str, float]:
+    """The models' parameters that hold for all sites.
+
+    The longest of each period bounds how far back a SELECT reads; ``small_page_share`` is the
+    fleet's, because what it makes is shared by all configurations.
+    """
     every = [configuration.scoring] + [
         configuration.scoring_of(site) for site in configuration.sites.overrides
     ]
@@ -90,4 +93,5 @@ def longest_periods(configuration: Configuration) -> Mapping[str, int]:
         "longest_stretched_days": max(scoring.baseline_max_days for scoring in every),
         "longest_smoothing_days": max(math.ceil(scoring.smoothing_hours / 24) for scoring in every),
         "longest_low_row": max(scoring.low_windows_in_a_row for scoring in every),
+        "small_page_share": configuration.scoring.soft_block_small_page_share,
     }

@@ -13,7 +13,7 @@ from target_health.modelling.lake import show_lake_fetches
 from target_health.modelling.models import replace_range, run_select
 from target_health.modelling.progress import modelled_until, set_modelled_until
 from target_health.modelling.ranges import Range
-from target_health.modelling.settings import longest_periods, make_site_settings
+from target_health.modelling.settings import fleet_parameters, make_site_settings
 from target_health.paths import Home
 from target_health.times import DAY, floor_day, floor_hour
 from target_health.warehouse.transactions import transaction
@@ -28,14 +28,17 @@ JUST_LATE = timedelta(hours=2)
 OWNED_DAYS = "day_start >= date_trunc('day', $start) AND day_start < $end"
 
 
+# A paused site is as silent as we made it; resumed, it comes back at the lowest step.
 PACE_CHANGES = """
 CREATE OR REPLACE TEMP VIEW pace_changes AS
-SELECT site, sequence, decided_at AS changed_at, concurrency_factor
+SELECT
+    site,
+    sequence,
+    decided_at AS changed_at,
+    greatest(concurrency_factor, {lowest_factor}) AS concurrency_factor
 FROM actions
 WHERE applied AND site IS NOT NULL AND concurrency_factor IS NOT NULL
 """
-
-
 NEWEST_FETCHES = """
 UPDATE known_sites SET last_fetch_at = newest.last_fetch_at
 FROM (
@@ -164,7 +167,7 @@ def make_piece(
     parameters = {
         "start": piece.range.start,
         "end": piece.range.end,
-        **longest_periods(configuration),
+        **fleet_parameters(configuration),
     }
     with transaction(connection):
         make_day_settings(connection, configuration, piece, sites, until, parameters)
@@ -223,7 +226,8 @@ def make_day_settings(
     if not asked:
         return
     make_site_settings(connection, configuration, asked)
-    connection.execute(PACE_CHANGES)
+    lowest_factor = 0.5**configuration.policy.max_steps
+    connection.execute(PACE_CHANGES.format(lowest_factor=lowest_factor))
     replace_range(connection, "site_window_lengths", parameters, OWNED_DAYS)
     replace_range(connection, "page_profiles", parameters, OWNED_DAYS)
 
