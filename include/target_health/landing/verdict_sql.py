@@ -8,8 +8,9 @@ import duckdb
 
 from target_health.verdicts import HARD_BLOCK_STATUSES, has_item_value
 
-#: An item whose first field plainly has a value; anything else is looked at in Python.
-_PLAIN_VALUE = r'^\s*\{\s*"[^"\\]*"\s*:\s*("[^"\\\s]|-?[0-9]|true|false)'
+#: An item, or a list's first one, whose first field plainly has a value; anything else is looked at
+#: in Python.
+_PLAIN_VALUE = r'^\s*(\[\s*)?\{\s*"[^"\\]*"\s*:\s*("[^"\\\s]|-?[0-9]|true|false)'
 #: A record whose fields are all empty.
 _PLAIN_EMPTY = r'^\s*(null|\{\s*("[^"\\]*"\s*:\s*(null|""|\[\]|\{\})\s*,?\s*)*\})\s*$'
 
