@@ -42,7 +42,13 @@ MAPPABLE = (
     "item",
     "canary",
     "event_id",
+    "body",
+    "body_path",
+    "body_text",
+    "headers",
 )
+#: Those of them that are looked at for the page's verdict and not kept.
+BODY_FIELDS = ("body", "body_path", "body_text", "headers")
 
 FILE_MTIME = "file_mtime"
 UNITS = {"s": 1000.0, "ms": 1.0, "us": 0.001}

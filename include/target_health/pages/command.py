@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
@@ -34,10 +35,10 @@ def classify_paths(
     """One row a page: `file url status verdict evidence confidence paywall why title`.
 
     A path is a saved page (also `.gz`), a WARC or ARC file (one row a response, with the status
-    and URL of the record), a directory (its files, in order), or `-` for a page on standard
-    input. `status` and `url` are those of saved pages. A file that cannot be read gives a row
-    with `error` in place of a verdict and costs nothing but itself. Raises `UsageError` for a
-    path that is not there.
+    and URL of the record), a directory (its files, in order), or `-` for one of these files on
+    standard input. `status` and `url` are those of saved pages. A file that cannot be read gives
+    a row with `error` in place of a verdict and costs nothing but itself. Raises `UsageError` for
+    a path that is not there.
     """
     marks = markers if markers is not None else shipped_markers()
     for path in paths:
@@ -61,36 +62,50 @@ def _files(directory: Path) -> Iterator[Path]:
 def _file(file: Path, status: int | None, url: str, markers: Markers) -> Iterator[dict[str, Any]]:
     try:
         if file.name.lower().endswith(_ARCHIVES) or _is_archive(file):
-            for stored in iter_responses(file):
-                if stored.kind == "revisit":
-                    continue
-                response = Response(stored.status, stored.body, stored.headers, stored.url)
-                yield _row(str(file), response, classify(response, markers))
+            yield from _archive(str(file), file, markers)
             return
         response = Response(status, _read(file), {}, url)
         yield _row(str(file), response, classify(response, markers))
     except (OSError, EOFError, zlib.error, ArchiveError) as error:
-        reason = str(error).split("\n")[0] or type(error).__name__
-        yield {
-            "file": str(file),
-            "url": url,
-            "status": status,
-            "verdict": None,
-            "evidence": [],
-            "confidence": 0.0,
-            "paywall": "UNKNOWN",
-            "why": [],
-            "title": None,
-            "error": reason,
-        }
+        yield _unread(str(file), url, status, error)
+
+
+def _unread(file: str, url: str, status: int | None, error: Exception) -> dict[str, Any]:
+    return {
+        "file": file,
+        "url": url,
+        "status": status,
+        "verdict": None,
+        "evidence": [],
+        "confidence": 0.0,
+        "paywall": "UNKNOWN",
+        "why": [],
+        "title": None,
+        "error": str(error).split("\n")[0] or type(error).__name__,
+    }
 
 
 def _stream(
     stream: BinaryIO, status: int | None, url: str, markers: Markers
 ) -> Iterator[dict[str, Any]]:
-    body = stream.read(_PAGE_LIMIT)
-    response = Response(status, _unzipped(body), {}, url)
-    yield _row("-", response, classify(response, markers))
+    data = stream.read(_PAGE_LIMIT)
+    body = _unzipped(data)
+    if not body.startswith(_ARCHIVE_STARTS):
+        response = Response(status, body, {}, url)
+        yield _row("-", response, classify(response, markers))
+        return
+    try:
+        yield from _archive("-", io.BytesIO(data + stream.read()), markers)
+    except ArchiveError as error:
+        yield _unread("-", url, status, error)
+
+
+def _archive(file: str, source: Path | BinaryIO, markers: Markers) -> Iterator[dict[str, Any]]:
+    for stored in iter_responses(source):
+        if stored.kind == "revisit":
+            continue
+        response = Response(stored.status, stored.body, stored.headers, stored.url)
+        yield _row(file, response, classify(response, markers))
 
 
 def _is_archive(file: Path) -> bool:

@@ -290,6 +290,19 @@ def _read(path: Path) -> MarkersFile:
 SHIPPED = SHIPPED_CONFIG / "markers.yaml"
 
 
+def marker_files(directory: Path) -> list[Path]:
+    """The files whose marks count under a configuration directory: the shipped one, and its own
+    where it has one."""
+    own = directory / "markers.yaml"
+    return [SHIPPED, own] if own.exists() and own.resolve() != SHIPPED.resolve() else [SHIPPED]
+
+
+def active_markers(directory: Path) -> Markers:
+    """The shipped marks, with those that the user's configuration directory adds."""
+    files = marker_files(directory)
+    return shipped_markers() if files == [SHIPPED] else load_markers(*files)
+
+
 @functools.cache
 def shipped_markers() -> Markers:
     """The marks that come with the project."""

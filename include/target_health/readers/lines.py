@@ -217,7 +217,7 @@ def _chunk(
     offsets = np.empty(len(ends) + 1, np.int64)
     offsets[0] = 0
     offsets[1:] = ends + 1
-    _set_key(data, offsets, before, after, headers)
+    set_key(data, offsets, before, after, headers)
     after.line_count += len(ends)
     chunk = LineChunk(data, offsets, before.line_count + 1, before, after, open_end)
     if not data.isascii():
@@ -228,9 +228,10 @@ def _chunk(
     return chunk, after
 
 
-def _set_key(
+def set_key(
     data: bytes, offsets: np.ndarray, before: Position, after: Position, headers: int
 ) -> None:
+    """Give the position after a chunk its stretch and key, which make the ids of the chunk."""
     if before.first_line is None:
         first = headers - before.line_count
         if 0 <= first < len(offsets) - 1:

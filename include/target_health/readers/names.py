@@ -110,6 +110,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "response_time_ms",
         "duration_ms",
         "load_time_ms",
+        "loading_time_ms",
         "time_ms",
         "fetch_ms",
         "took_ms",
@@ -127,6 +128,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "response_time_seconds",
         "elapsed_time",
         "load_time",
+        "loading_time",
         "time_taken",
         "request_time",
         "download_time",
@@ -188,6 +190,10 @@ NAMES: dict[str, tuple[str, ...]] = {
     "item": ("item",),
     "canary": ("canary",),
     "event_id": ("event_id",),
+    "body": ("body", "body_html", "html", "raw_html", "page_source", "response_body"),
+    "body_path": ("body_path", "body_file", "html_path"),
+    "body_text": ("body_text", "page_text"),
+    "headers": ("headers", "response_headers", "resp_headers"),
 }
 
 #: Latencies whose name says the unit, beside suffixes. Others are told from their size.

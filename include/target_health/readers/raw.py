@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from target_health.config.sources import MAPPABLE
+from target_health.config.sources import BODY_FIELDS, MAPPABLE
 
-#: Raw fields in SQL and Python. ``route`` may hold the whole route as JSON text.
-RAW_FIELDS = (*(name.replace(".", "_") for name in MAPPABLE), "route")
+#: Raw fields in SQL and Python. ``route`` may hold the whole route as JSON text; ``text_hash``
+#: comes from bodies only.
+RAW_FIELDS = (
+    *(name.replace(".", "_") for name in MAPPABLE if name not in BODY_FIELDS),
+    "route",
+    "text_hash",
+)
 
 #: Words that home-made logs write for "nothing"; compared in lower case.
 NULL_WORDS = frozenset({"", "-", "null", "none", "nan", "n/a", "na", "nil", "undefined", "\\n"})
@@ -28,10 +34,27 @@ class Bad:
 
 
 @dataclass(frozen=True, slots=True)
+class Page:
+    """What a line holds of the answer itself; looked at once, and not kept.
+
+    ``body`` is the body, as text where the log had it so; ``path`` names a file that holds it;
+    ``text`` is the visible text alone, of which its maker left the rest out; ``record`` is an
+    archive's whole record, still to be read.
+    """
+
+    body: bytes | str | None = None
+    path: str | None = None
+    text: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    record: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """A line's raw fields as text; absent ones are null."""
 
     fields: dict[str, str | None]
+    page: Page | None = None
 
 
 Outcome = Row | Skip | Bad
@@ -54,7 +77,8 @@ class Reading:
     """How one file is read: recognised once, kept in the ledger for as long as it grows.
 
     ``columns`` maps raw fields to the log's columns. ``header`` lists a CSV's columns.
-    ``ts_from_file`` takes the file's modification time as every fetch's time.
+    ``ts_from_file`` takes the file's modification time as every fetch's time. ``retries_told``:
+    a Scrapy log in which failed downloads are told by their retries.
     """
 
     format: str
@@ -64,6 +88,7 @@ class Reading:
     delimiter: str = ","
     ts_format: str | None = None
     ts_from_file: bool = False
+    retries_told: bool = True
     notes: tuple[str, ...] = ()
 
 
