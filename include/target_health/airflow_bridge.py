@@ -23,7 +23,8 @@ from target_health.fleet_table import action_table, as_plain_text, fleet_table
 from target_health.modelling.ranges import Range
 from target_health.paths import Home
 from target_health.times import HOUR, floor_hour, iso, parse_time, to_utc, utc_now
-from target_health.warehouse.published import open_published, rows_of
+from target_health.warehouse.published import open_published
+from target_health.warehouse.rows import rows_of
 
 log = logging.getLogger(__name__)
 

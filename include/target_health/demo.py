@@ -29,7 +29,8 @@ from target_health.fleet_table import fleet_table
 from target_health.paths import PROJECT_ROOT, REPORTS, Home
 from target_health.simulator import simulate_plan, story_plan
 from target_health.times import HOUR, floor_hour, iso, parse_time, to_utc, utc_now
-from target_health.warehouse.published import open_published, rows_of
+from target_health.warehouse.published import open_published
+from target_health.warehouse.rows import rows_of
 
 SITES, DAYS, SEED = 12, 21, 7
 DAG_ID = "crawl_health"

@@ -15,7 +15,8 @@ from target_health.airflow_settings import LocalAirflow
 from target_health.paths import Home
 from target_health.simulator import simulate
 from target_health.times import floor_hour, utc_now
-from target_health.warehouse.published import open_published, rows_of
+from target_health.warehouse.published import open_published
+from target_health.warehouse.rows import rows_of
 
 # market-03 of the simulator's story answers 403 from two hours before the end on.
 SITES, DAYS, REFUSING = 3, 6, "market-03.example"

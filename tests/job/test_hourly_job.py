@@ -15,8 +15,9 @@ from target_health import job
 from target_health.config import Configuration
 from target_health.errors import UsageError
 from target_health.paths import Home
+from target_health.warehouse.rows import rows_of
 from tests.job.logs import steady, write_log
-from tests.modelling.warehouses import configuration_with, rows_of
+from tests.modelling.warehouses import configuration_with
 
 EVERY = timedelta(seconds=12)  # 75 fetches in a quarter of an hour
 HOUR = timedelta(hours=1)

@@ -14,12 +14,12 @@ from target_health.config import Configuration
 from target_health.modelling import make_scores, make_windows
 from target_health.modelling.ranges import Range
 from target_health.paths import Home
+from target_health.warehouse.rows import rows_of
 from tests.modelling.warehouses import (
     configuration_with,
     make_warehouse,
     put_fetches,
     put_windows,
-    rows_of,
 )
 from tests.oracle import SCORE_COLUMNS, WINDOW_COLUMNS, Numbers, has_value, landing_verdict
 from tests.oracle import site_scores as oracle_scores

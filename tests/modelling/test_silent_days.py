@@ -8,7 +8,8 @@ from pathlib import Path
 from target_health.modelling import make_scores, make_windows
 from target_health.modelling.ranges import Range
 from target_health.paths import Home
-from tests.modelling.warehouses import configuration_with, make_warehouse, put_fetches, rows_of
+from target_health.warehouse.rows import rows_of
+from tests.modelling.warehouses import configuration_with, make_warehouse, put_fetches
 
 OLD, NEW = datetime(2012, 8, 24, 15), datetime(2016, 3, 31, 14)
 

@@ -89,12 +89,6 @@ def put_fetches(
     )
 
 
-def rows_of(connection: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
-    cursor = connection.execute(query)
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-
-
 def configuration_with(
     directory: Path,
     scoring: dict[str, Any] | None = None,

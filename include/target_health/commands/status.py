@@ -17,7 +17,8 @@ from target_health.errors import UsageError
 from target_health.fleet_table import fleet_table
 from target_health.paths import Home
 from target_health.times import iso
-from target_health.warehouse.published import open_published, rows_of
+from target_health.warehouse.published import open_published
+from target_health.warehouse.rows import rows_of
 
 FLEET = """
 SELECT * FROM site_health

@@ -11,7 +11,7 @@ from rich.table import Table
 from target_health.commands.output import console, print_json, progress_shown
 from target_health.landing import read_log
 from target_health.times import iso, utc_now
-from target_health.warehouse.published import rows_of
+from target_health.warehouse.rows import rows_of
 
 MIX = """
 SELECT

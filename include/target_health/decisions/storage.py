@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from typing import Any
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from target_health.decisions.orders import orders
 from target_health.decisions.records import Action, Course, SiteState
+from target_health.warehouse.rows import rows_of
 
 TIME = pa.timestamp("us")
 TEXTS = pa.list_(pa.string())
@@ -73,13 +74,6 @@ def incoming(con: duckdb.DuckDBPyConnection, rows: pa.Table) -> Iterator[None]:
         yield
     finally:
         con.unregister("incoming")
-
-
-def rows_of(con: duckdb.DuckDBPyConnection, query: str, given: Sequence[Any] = ()) -> list[dict]:
-    """A query's rows as mappings from column to value."""
-    cursor = con.execute(query, list(given))
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
 def load_states(

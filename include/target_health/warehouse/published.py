@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import duckdb
 
@@ -28,12 +27,3 @@ def open_published(home: Home) -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
     finally:
         connection.close()
-
-
-def rows_of(
-    connection: duckdb.DuckDBPyConnection, query: str, given: Sequence[object] = ()
-) -> list[dict[str, Any]]:
-    """The rows of a query, each by column name."""
-    cursor = connection.execute(query, list(given))
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

@@ -1,0 +1,17 @@
+"""Rows by column name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+
+
+def rows_of(
+    connection: duckdb.DuckDBPyConnection, query: str, given: Sequence[object] = ()
+) -> list[dict[str, Any]]:
+    """The rows of a query, each by column name."""
+    cursor = connection.execute(query, list(given))
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
