@@ -20,7 +20,8 @@ from target_health.benchmarks.workbench import END, Workbench
 from target_health.errors import TargetHealthError
 from target_health.paths import Home
 from target_health.times import HOUR
-from target_health.warehouse.published import open_published, rows_of
+from target_health.warehouse.published import open_published
+from target_health.warehouse.rows import rows_of
 
 JOB_TARGET, MEMORY_TARGET_GB = 2.5, 2.0
 EVENTS_TARGET, HISTORY_TARGET = 4.4, 1.3

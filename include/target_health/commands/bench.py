@@ -27,7 +27,7 @@ def bench(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME…]", show_default=False, help="Only these. Default: all, half an hour."
+            metavar="NAME…", show_default=False, help="Only these. Default: all, half an hour."
         ),
     ] = None,
     json: Annotated[
