@@ -49,10 +49,10 @@ format: setup-dev ## Format Python and SQL
 	@$(VENV)/bin/sqlfluff fix --nocolor --disable-progress-bar $(SQL)
 
 bench: setup ## Run every benchmark, into var/bench.json
-	@mkdir -p var && $(VENV)/bin/target-health bench --json var/bench.json
+	@mkdir -p var && $(VENV)/bin/target-health bench --json var/bench.json $(ARGS)
 
-fuzz: setup-dev ## Fuzz the readers for long
-	@$(PYTHON) -m pytest -m "" tests/readers --hypothesis-profile=long $(ARGS)
+fuzz: setup-dev ## Fuzz every reader for ten minutes (ARGS=3600 for an hour)
+	@$(PYTHON) -m tests.fuzz.fuzz_readers $(or $(ARGS),600)
 
 lock: setup-dev ## Compile requirements*.txt from requirements*.in (ARGS=--upgrade for newer versions)
 	@for name in requirements requirements-server requirements-dev; do \
