@@ -170,8 +170,11 @@ def branch() -> list[str]:
 def act(branch_name: str) -> int:
     """Carry out one kind of action; returns how many sites (or fuses) it was for."""
     with told_once():
-        hours = hourly_run(get_current_context(), utc_now()).range
-        actions = job.act_step(Home.from_environment(), branch_name, hours.end)
+        now = utc_now()
+        hours = hourly_run(get_current_context(), now).range
+        actions = job.act_step(
+            Home.from_environment(), load_configuration(), branch_name, hours.end, now=now
+        )
     if not actions:
         log.info("Nothing to do")
     else:

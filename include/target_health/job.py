@@ -36,7 +36,7 @@ from target_health.modelling import make_scores, make_windows, modelled_until
 from target_health.modelling.models import run_select
 from target_health.modelling.ranges import Range
 from target_health.modelling.settings import fleet_parameters
-from target_health.paths import Home
+from target_health.paths import Home, configured_inbox
 from target_health.times import iso
 from target_health.warehouse import open_writer
 from target_health.warehouse.publishing import publish_copy
@@ -74,8 +74,14 @@ def land_step(
     inbox: str | Path | None = None,
     progress: Progress = quiet,
 ) -> LandingReport:
-    """Land what is new in the inbox."""
-    return land(home, configuration=configuration, inbox=inbox, now=now, progress=progress)
+    """Land what is new in the inbox: the one named, ``TARGET_HEALTH_INBOX``, or the home's."""
+    return land(
+        home,
+        configuration=configuration,
+        inbox=inbox or configured_inbox(),
+        now=now,
+        progress=progress,
+    )
 
 
 def windows_step(
@@ -111,8 +117,12 @@ def may_act(
         refuse_if_later(connection, end)
         return True
     acted = last_acted(connection)
-    near = timedelta(hours=configuration.policy.act_within_hours)
-    return abs(now - end) <= near and (acted is None or acted <= end)
+    return is_near(configuration, end, now) and (acted is None or acted <= end)
+
+
+def is_near(configuration: Configuration, end: datetime, now: datetime) -> bool:
+    """Whether a range's end is close enough to the clock for a run to act by itself."""
+    return abs(now - end) <= timedelta(hours=configuration.policy.act_within_hours)
 
 
 def decide_step(
@@ -134,8 +144,25 @@ def decide_step(
         return planned_branches(connection, end)
 
 
-def act_step(home: Home, branch: str, end: datetime) -> list[Action]:
-    """Carry out what the plan up to ``end`` holds for one branch, once."""
+def act_step(
+    home: Home,
+    configuration: Configuration,
+    branch: str,
+    end: datetime,
+    *,
+    now: datetime,
+    act: bool | None = None,
+) -> list[Action]:
+    """Carry out what the plan up to ``end`` holds for one branch, once.
+
+    Raises ``UsageError`` when the plan has grown old, as when a task is cleared hours later; told
+    to act, the range's end counts as now.
+    """
+    if not act and not is_near(configuration, end, now):
+        raise UsageError(
+            f"the plan up to {iso(end)} is more than {configuration.policy.act_within_hours:g} h "
+            "old: leave it to the newest run"
+        )
     with open_writer(home) as connection:
         return apply_planned(connection, end, BRANCHES[branch])
 
@@ -203,7 +230,11 @@ def run(
     windows_step(home, configuration, requested, progress)
     until = scores_step(home, configuration, requested, progress)
     branches = decide_step(home, configuration, requested.end, now=now, act=act)
-    actions = [action for branch in branches for action in act_step(home, branch, requested.end)]
+    actions = [
+        action
+        for branch in branches
+        for action in act_step(home, configuration, branch, requested.end, now=now, act=act)
+    ]
     publish_step(home, configuration, now=now, control=bool(branches))
     return RunReport(start, requested.end, bool(branches), landing, until, tuple(actions))
 

@@ -65,3 +65,8 @@ def config_directory() -> Path:
     """``TARGET_HEALTH_CONFIG``, or the shipped ``include/config``."""
     configured = os.environ.get("TARGET_HEALTH_CONFIG")
     return Path(configured).expanduser().resolve() if configured else SHIPPED_CONFIG
+
+
+def configured_inbox() -> str | None:
+    """``TARGET_HEALTH_INBOX``: a directory or fsspec URL in place of the home's inbox."""
+    return os.environ.get("TARGET_HEALTH_INBOX") or None

@@ -221,3 +221,20 @@ def test_a_slowed_site_is_restored_step_by_step_after_two_healthy_runs(
     assert steps[-1] == 0
     falls = [later - earlier for earlier, later in pairwise(steps)]
     assert min(falls) == -1
+
+
+def test_an_old_plan_is_left_to_the_newest_run(home: Home, configuration: Configuration) -> None:
+    """As when someone clears an acting task hours later."""
+    end = TURN + HOUR
+    with pytest.raises(UsageError, match="leave it to the newest run"):
+        job.act_step(home, configuration, "pause_sites", end, now=end + 3 * HOUR)
+    assert not home.warehouse.exists()
+
+
+def test_the_inbox_may_lie_elsewhere(
+    home: Home, configuration: Configuration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_log(tmp_path / "shared" / "crawler" / "a.jsonl", steady("a.example", START, TURN, HOUR))
+    monkeypatch.setenv("TARGET_HEALTH_INBOX", (tmp_path / "shared").as_uri())
+    report = job.land_step(home, configuration, now=CLOCK)
+    assert report.rows == (TURN - START) // HOUR

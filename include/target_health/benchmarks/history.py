@@ -280,7 +280,7 @@ def fill_history(home: str, log: str, end: str, days: int) -> Report:
         connection.execute("DETACH pattern")
     # As the run of the hour before left it: each site with its state, and a published copy.
     for branch in job.decide_step(made, configuration, end_at, now=end_at, act=True):
-        job.act_step(made, branch, end_at)
+        job.act_step(made, configuration, branch, end_at, now=end_at, act=True)
     job.publish_step(made, configuration, now=end_at, control=True)
     return {"windows": windows}
 
