@@ -17,11 +17,10 @@ from target_health import job
 from target_health.benchmarks.measuring import Report
 from target_health.config import Configuration, load_configuration
 from target_health.modelling import make_windows
-from target_health.modelling.models import replace_range
 from target_health.modelling.progress import scores_name, set_modelled_until
 from target_health.modelling.ranges import Range
-from target_health.modelling.settings import fleet_parameters, make_site_settings
-from target_health.modelling.windows import OWNED_DAYS, PACE_CHANGES, known_sites
+from target_health.modelling.settings import fleet_parameters
+from target_health.modelling.windows import Piece, known_sites, make_day_settings
 from target_health.paths import SHIPPED_CONFIG, Home
 from target_health.times import DAY, HOUR, floor_day
 from target_health.warehouse import open_writer
@@ -263,13 +262,14 @@ def fill_history(home: str, log: str, end: str, days: int) -> Report:
             [end_at],
         )
         connection.execute(_SITE_HOURS, {"start": start_at, "end": end_at})
-        make_day_lengths(connection, configuration, end_at)
+        make_settings_of_day(connection, configuration, end_at)
         today = floor_day(end_at)
         connection.execute(_LENGTHS_OF_EARLIER_DAYS, {"start": start_at, "today": today})
         connection.execute(_SLOTS, {"start": start_at, "end": end_at, "today": today})
         connection.execute(_SITE_WINDOWS)
         connection.execute(_PAGE_WINDOWS)
-        make_day_settings_of(connection, configuration, "page_profiles", end_at)
+        # Once more: the lengths stay, the profiles come of the windows.
+        make_settings_of_day(connection, configuration, end_at)
         connection.execute(_SITE_SCORES, {"version": configuration.version})
         connection.execute(_SITE_BASELINES)
         for name in ("windows", scores_name(configuration.version)):
@@ -297,20 +297,15 @@ def land_pattern(pattern: Home, configuration: Configuration, log: Path, end: da
     return hour
 
 
-def make_day_lengths(
-    connection: duckdb.DuckDBPyConnection, configuration: Configuration, at: datetime
+def make_settings_of_day(
+    connection: duckdb.DuckDBPyConnection, configuration: Configuration, end: datetime
 ) -> None:
-    """The window lengths of the UTC day of ``at``, by the project's own model."""
-    connection.execute(PACE_CHANGES)
-    make_day_settings_of(connection, configuration, "site_window_lengths", at)
-
-
-def make_day_settings_of(
-    connection: duckdb.DuckDBPyConnection, configuration: Configuration, model: str, at: datetime
-) -> None:
-    make_site_settings(connection, configuration, known_sites(connection))
-    day = {"start": floor_day(at), "end": at, **fleet_parameters(configuration)}
-    replace_range(connection, model, day, OWNED_DAYS)
+    """Window lengths and page profiles of the UTC day of ``end``, from what the tables hold."""
+    day = Range(floor_day(end), end)
+    parameters = {"start": day.start, "end": day.end, **fleet_parameters(configuration)}
+    make_day_settings(
+        connection, configuration, Piece(day, None), known_sites(connection), end, parameters
+    )
 
 
 def link_lake(

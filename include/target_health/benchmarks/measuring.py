@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,8 @@ from target_health.errors import TargetHealthError
 
 Report = dict[str, Any]
 Piece = Callable[..., Report]
+
+EXCEPTION = re.compile(r"[A-Za-z_][\w.]*: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +58,15 @@ def measure(piece: Piece, **arguments: Any) -> Measured:
             check=False,
         )
         if done.returncode != 0 or not out.exists():
-            said = (done.stderr or done.stdout).strip().splitlines() or ["it said nothing"]
-            raise TargetHealthError(
-                f"{piece.__name__} ended with status {done.returncode}: {said[-1]}"
-            )
+            said = last_words(done.stderr or done.stdout)
+            raise TargetHealthError(f"{piece.__name__} ended with status {done.returncode}: {said}")
         return Measured(**json.loads(out.read_text(encoding="utf-8")))
+
+
+def last_words(output: str) -> str:
+    """The exception that ended a Python, without the lines that explain it; else the last line."""
+    lines = output.strip().splitlines() or ["it said nothing"]
+    return next((line for line in reversed(lines) if EXCEPTION.match(line)), lines[-1])
 
 
 def settle(place: Path) -> None:

@@ -25,7 +25,7 @@ def judge_pages(count: int, size_bytes: int) -> Report:
     """Classify pages; what comes before the first one is not counted."""
     pages, markers = made(count, size_bytes), shipped_markers()
     classify(Response(200, pages[0]), markers)
-    began = time.perf_counter()
+    began = time.process_time()
     verdicts = [
         classify(Response(200, page, url="https://news.example/local/1"), markers).verdict
         for page in pages
@@ -37,7 +37,7 @@ def parse_pages(count: int, size_bytes: int) -> Report:
     """lxml alone on the same pages."""
     pages = made(count, size_bytes)
     html.document_fromstring(pages[0])
-    began = time.perf_counter()
+    began = time.process_time()
     parsed = [html.document_fromstring(page).tag for page in pages]
     return rate_of(began, len(pages), parsed.count("html"))
 
@@ -45,7 +45,7 @@ def parse_pages(count: int, size_bytes: int) -> Report:
 def judge_archive(path: str) -> Report:
     """Classify every response of an archive."""
     markers = shipped_markers()
-    began = time.perf_counter()
+    began = time.process_time()
     verdicts = [
         classify(Response(stored.status, stored.body, stored.headers, stored.url), markers).verdict
         for stored in iter_responses(path)
@@ -55,7 +55,7 @@ def judge_archive(path: str) -> Report:
 
 def read_archive(path: str) -> Report:
     """warcio alone: every response's body."""
-    began = time.perf_counter()
+    began = time.process_time()
     bodies = 0
     with open(path, "rb") as stream:
         for record in ArchiveIterator(stream):
@@ -65,4 +65,5 @@ def read_archive(path: str) -> Report:
 
 
 def rate_of(began: float, count: int, good: int) -> Report:
-    return {"per_second": count / (time.perf_counter() - began), "count": count, "good": good}
+    """Per second of processor, which is what one core does when nothing else wants it."""
+    return {"per_second": count / (time.process_time() - began), "count": count, "good": good}
