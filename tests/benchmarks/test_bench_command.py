@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -117,3 +121,24 @@ def test_two_runs_at_once_are_refused(home: Home) -> None:
 def test_too_little_room_is_said_before_harm(home: Home) -> None:
     with open_workbench(home, Scale(), print) as bench, pytest.raises(DiskFull, match="make room"):
         bench.need(10**18)
+
+
+
+def test_a_run_that_is_told_to_stop_leaves_nothing(home: Home) -> None:
+    running = subprocess.Popen(
+        [sys.executable, "-c", "from target_health.cli import main; main()", "bench", "hourly_job"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not (home.root / "bench").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert (home.root / "bench").exists()
+        running.terminate()
+        assert running.wait(timeout=60) != 0
+    finally:
+        running.kill()
+        running.wait()
+    assert not (home.root / "bench").exists()

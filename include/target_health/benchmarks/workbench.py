@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -122,9 +124,16 @@ def open_workbench(home: Home, scale: Scale, progress: Progress) -> Iterator[Wor
         ) from None
     directory = home.root / "bench"
     try:
+        stop_on_sigterm()
         shutil.rmtree(directory, ignore_errors=True)  # what a killed run left
         directory.mkdir(parents=True)
         yield Workbench(directory, scale, progress)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
         lock.release()
+
+
+def stop_on_sigterm() -> None:
+    """End on SIGTERM as on Ctrl-C, so that gigabytes are not left behind; the first thread only."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
