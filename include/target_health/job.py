@@ -58,6 +58,7 @@ class RunReport:
     landing: LandingReport | None
     modelled_until: datetime | None
     actions: tuple[Action, ...]
+    why_it_acts: str = "A backfill never acts."
 
 
 def check_range(start: datetime, end: datetime) -> Range:
@@ -222,6 +223,8 @@ def run(
     """
     requested = check_range(start, end)
     if act:
+        if end > now and not is_near(configuration, end, now):
+            raise UsageError(f"--act: the range's end {iso(end)} lies in the future")
         with open_writer(home) as connection:
             refuse_if_later(connection, end)
     elif now < end:
@@ -236,7 +239,19 @@ def run(
         for action in act_step(home, configuration, branch, requested.end, now=now, act=act)
     ]
     publish_step(home, configuration, now=now, control=bool(branches))
-    return RunReport(start, requested.end, bool(branches), landing, until, tuple(actions))
+    acted = bool(branches)
+    why = "This run may act." if acted else why_not(configuration, requested.end, now, act)
+    return RunReport(start, requested.end, acted, landing, until, tuple(actions), why)
+
+
+def why_not(configuration: Configuration, end: datetime, now: datetime, act: bool | None) -> str:
+    """Why a run up to ``end`` did not act, in a sentence."""
+    if act is False:
+        return "This run does not act: --no-act."
+    if not is_near(configuration, end, now):
+        hours = configuration.policy.act_within_hours
+        return f"This run does not act: its range ends more than {hours:g} hours from the clock."
+    return "This run does not act: a later range has acted already."
 
 
 def backfill(

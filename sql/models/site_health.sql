@@ -1,5 +1,5 @@
 -- Grain: site. Every site whose fetches were ever landed.
-WITH newest_windows AS (
+WITH recent_windows AS (
     SELECT
         site,
         max(window_start) AS window_start
@@ -10,6 +10,27 @@ WITH newest_windows AS (
     GROUP BY site
 ),
 
+silent_sites AS (
+    SELECT known_sites.site
+    FROM known_sites
+    ANTI JOIN recent_windows ON known_sites.site = recent_windows.site
+),
+
+newest_windows AS (
+    SELECT
+        site,
+        window_start
+    FROM recent_windows
+    UNION ALL
+    SELECT
+        site_scores.site,
+        max(site_scores.window_start) AS window_start
+    FROM site_scores
+    INNER JOIN silent_sites ON site_scores.site = silent_sites.site
+    WHERE site_scores.config_version = $config_version
+    GROUP BY site_scores.site
+),
+
 newest_scores AS (
     SELECT site_scores.*
     FROM site_scores
@@ -17,10 +38,7 @@ newest_scores AS (
         ON
             site_scores.site = newest_windows.site
             AND site_scores.window_start = newest_windows.window_start
-    WHERE
-        site_scores.config_version = $config_version
-        AND site_scores.window_start
-        >= date_trunc('day', $as_of) - to_days($longest_stretched_days)
+    WHERE site_scores.config_version = $config_version
 ),
 
 day_ago_scores AS (

@@ -99,12 +99,12 @@ scored_windows AS MATERIALIZED (
         CASE
             WHEN unscored_reason IS NULL
                 THEN
-                    round_even(
+                    greatest(0, round_even(
                         100 - (
                             hard_block_cost + challenge_cost + soft_block_cost + latency_cost
                         ),
                         0
-                    )
+                    ))
         END AS score,
         CASE WHEN unscored_reason IS NULL THEN served_share_if_scored END AS served_share
     FROM judged_windows

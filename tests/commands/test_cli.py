@@ -62,7 +62,11 @@ def test_wrong_arguments_are_one_line_and_status_2(
         ("scoring.yaml", "weights: {hard_block: heavy}", "weights.hard_block: must be a number"),
         ("scoring.yaml", "wieghts: {}", "wieghts: unknown key; allowed:"),
         ("scoring.yaml", "window_minutes: 17", "window_minutes: must be auto or one of 5, 10"),
-        ("scoring.yaml", "weights: {hard_block: 90}", "at most 100"),
+        ("scoring.yaml", "weights: {hard_block: 101}", "weights.hard_block: must be less"),
+        ("scoring.yaml", "min_requests: 5\nmin_requests: 6", "stands twice"),
+        ("scoring.yaml", "baseline_days: 90", "baseline_days: must be"),
+        ("scoring.yaml", "healthy_from: 40", "degraded_from: must not be above"),
+        ("sources.yaml", "sources: {x: {constants: {foo: 1}}}", "allowed: page_type, route, site"),
         ("scoring.yaml", "- 1", "must be a mapping"),
         ("scoring.yaml", "min_requests: [", "cannot be read as YAML"),
         ("sites.yaml", "sites: {a.example: {colour: red}}", "sites.a.example.colour: unknown key"),
@@ -115,6 +119,7 @@ def test_from_log_to_control_by_commands(
         "quarantined": 0,
     }
     assert list(landed["sources"]) == ["crawler"]
+    assert landed["sources"]["crawler"]["skipped"] == {}
     run = json_of(["run", *TIMES, "--act"], capsys)
     assert run["acted"] is True
     assert run["landing"]["rows"] == 0
@@ -153,3 +158,22 @@ def test_backfill_under_other_numbers_stands_beside_the_active_scores(
     (row,) = json_of(["status"], capsys)
     assert row["config_version"] != report["config_version"]
     assert not (home / "control" / "crawl_control.json").exists()
+
+
+def test_landing_counts_lines_by_reason(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = home / "inbox" / "s" / "a.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text('{"ts": "2026-03-01T00:00:00Z", "url": "https://a.example/"}\nx\n\n\n')
+    landed = json_of(["land"], capsys)
+    assert (landed["rows"], landed["skipped"], landed["quarantined"]) == (1, 2, 1)
+    source = landed["sources"]["s"]
+    assert source["skipped"] == {"blank line": 2}
+    assert list(source["quarantined"].values()) == [1]
+
+
+def test_a_run_into_the_future_does_not_act(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    far = ["--start", "2026-03-01", "--end", "2199-01-01"]
+    assert exit_status(["run", *far, "--act"]) == 2
+    assert "future" in capsys.readouterr().err
+    assert exit_status(["run", *TIMES]) == 0
+    assert "ends more than 2 hours from the clock" in capsys.readouterr().out

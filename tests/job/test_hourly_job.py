@@ -238,3 +238,17 @@ def test_the_inbox_may_lie_elsewhere(
     monkeypatch.setenv("TARGET_HEALTH_INBOX", (tmp_path / "shared").as_uri())
     report = job.land_step(home, configuration, now=CLOCK)
     assert report.rows == (TURN - START) // HOUR
+
+
+def test_a_resumed_site_is_paused_again_for_new_evidence_only(
+    home: Home, configuration: Configuration
+) -> None:
+    """Also when a past is replayed, and the clock of the human's decision is far ahead of it."""
+    log_sites(home, {"bad.example": denied_from(TURN), "good.example": 200}, TURN + 2 * HOUR)
+    run_hour(home, configuration, TURN + HOUR)
+    job.resume(home, configuration, ["bad.example"], now=CLOCK, by="Kim", why="they fixed it")
+    assert control_of(home)["bad.example"]["step"] == 3
+    run_hour(home, configuration, TURN + HOUR)
+    assert control_of(home)["bad.example"]["state"] == "slowed"
+    run_hour(home, configuration, TURN + 2 * HOUR)
+    assert control_of(home)["bad.example"]["state"] == "paused"

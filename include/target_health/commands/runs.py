@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from target_health import job
-from target_health.commands.output import console, plain, print_json, progress_shown
+from target_health.commands.output import console, print_json, progress_shown
 from target_health.config import load_configuration
 from target_health.decisions import Action
 from target_health.landing import LandingReport
@@ -30,7 +30,7 @@ def land(inbox: Inbox = None, json: Json = False) -> None:
     with progress_shown() as progress:
         report = job.land_step(home, configuration, now=utc_now(), inbox=inbox, progress=progress)
     if json:
-        print_json(landing_document(report))
+        print_json(report.as_json())
         return
     print_landing(report)
 
@@ -91,17 +91,6 @@ def backfill(
     report_run(report, json, version=other.version if other else None)
 
 
-def landing_document(report: LandingReport) -> dict[str, object]:
-    """``{files, rows, skipped, quarantined, sources}``."""
-    return {
-        "files": report.files,
-        "rows": report.rows,
-        "skipped": report.skipped,
-        "quarantined": report.quarantined,
-        "sources": plain(report.sources),
-    }
-
-
 def print_landing(report: LandingReport) -> None:
     """One line for all, one a source, and what each took for what."""
     shown = console()
@@ -116,7 +105,7 @@ def report_run(report: job.RunReport, json: bool, version: str | None = None) ->
                 "start": report.start,
                 "end": report.end,
                 "acted": report.acted,
-                "landing": landing_document(report.landing) if report.landing else None,
+                "landing": report.landing.as_json() if report.landing else None,
                 "modelled_until": report.modelled_until,
                 "config_version": version,
                 "actions": report.actions,
@@ -132,7 +121,7 @@ def report_run(report: job.RunReport, json: bool, version: str | None = None) ->
     shown.print(f"Windows and scores are made until {iso(report.modelled_until)}.", markup=False)
     if version:
         shown.print(f"Scored under config_version {version}.", markup=False)
-    shown.print("This run may act." if report.acted else "This run does not act.", markup=False)
+    shown.print(report.why_it_acts, markup=False, soft_wrap=True)
     for action in report.actions:
         shown.print(action_line(action), markup=False, soft_wrap=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -21,12 +21,28 @@ class Section(BaseModel):
 SectionType = TypeVar("SectionType", bound=Section)
 
 
+class PlainLoader(yaml.SafeLoader):
+    """YAML's safe loader, which also refuses a key that stands twice in one mapping."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                line = key_node.start_mark.line + 1
+                raise yaml.constructor.ConstructorError(
+                    problem=f"the key {key!r} stands twice, the second time in line {line}"
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
 def read_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file; an absent or empty file is an empty mapping."""
     if not path.exists():
         return {}
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=PlainLoader)  # noqa: S506
     except (yaml.YAMLError, UnicodeDecodeError, OSError) as problem:
         detail = " ".join(str(problem).split())
         raise ConfigurationError(f"{path}: cannot be read as YAML: {detail}") from None
@@ -65,20 +81,34 @@ def validated(model: type[SectionType], content: object, path: Path, at: str = "
 def first_error(model: type[BaseModel], problem: ValidationError, at: str = "") -> str:
     """The first of pydantic's errors as ``key: what is wrong and what is allowed``."""
     error = problem.errors(include_url=False)[0]
-    key = ".".join([at, *map(str, error["loc"])] if at else map(str, error["loc"])) or "(file)"
+    message = error["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+    key = ".".join([at, *map(str, error["loc"])] if at else map(str, error["loc"]))
     if error["type"] == "extra_forbidden":
         allowed = ", ".join(allowed_keys(model, error["loc"][:-1]))
         return f"{key}: unknown key; allowed: {allowed}"
-    message = error["msg"].removeprefix("Value error, ")
+    if error["type"] in ("model_type", "dict_type"):
+        return f"{key}: must be a mapping of keys to values (got {error['input']!r})"
+    if isinstance(error["input"], dict):
+        # Several keys together are wrong; the message names them.
+        return f"{key}: {message}" if key else message
     return f"{key}: {message} (got {error['input']!r})"
 
 
 def allowed_keys(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """The keys that a model takes at a location inside it."""
+    """The keys that a model takes at a location inside it, through optional and named parts."""
     for part in location:
         field = model.model_fields.get(str(part))
-        annotation = field.annotation if field else None
-        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
-            return sorted(model.model_fields)
-        model = annotation
+        if field is not None:
+            model = section_in(field.annotation) or model
     return sorted(model.model_fields)
+
+
+def section_in(annotation: object) -> type[BaseModel] | None:
+    """The model in an annotation: itself, an alternative, or the values of a mapping."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for argument in get_args(annotation):
+        found = section_in(argument)
+        if found is not None:
+            return found
+    return None

@@ -30,19 +30,12 @@ Points = Annotated[float, BeforeValidator(a_number), Field(ge=0, le=100, allow_i
 
 
 class Weights(Section):
-    """Points that each signal costs at full penalty; together they cannot take more than 100."""
+    """Points that each signal costs at full penalty; no score falls below 0."""
 
     hard_block: Points
     challenge: Points
     soft_block: Points
     latency: Points
-
-    @model_validator(mode="after")
-    def at_most_a_hundred(self) -> Weights:
-        total = self.hard_block + self.challenge + self.soft_block + self.latency
-        if total > 100 + 1e-9:
-            raise ValueError(f"the four weights must add up to at most 100, not {total:g}")
-        return self
 
 
 class Scoring(Section):
@@ -103,13 +96,16 @@ class Scoring(Section):
     def periods_and_bands_in_order(self) -> Scoring:
         if not self.baseline_gap_days < self.baseline_days <= self.baseline_max_days:
             raise ValueError(
-                "must be baseline_gap_days < baseline_days <= baseline_max_days, not "
+                "baseline_days: must be baseline_gap_days < baseline_days <= baseline_max_days, not "
                 f"{self.baseline_gap_days}, {self.baseline_days}, {self.baseline_max_days}"
             )
         if self.degraded_from > self.healthy_from:
-            raise ValueError("degraded_from must not be above healthy_from")
+            raise ValueError(
+                f"degraded_from: must not be above healthy_from, {self.healthy_from:g} "
+                f"(got {self.degraded_from:g})"
+            )
         if self.baseline_gap_days < 1:
             raise ValueError(
-                "baseline_gap_days must be at least 1: a window is judged by older days only"
+                "baseline_gap_days: must be at least 1: a window is judged by older days only"
             )
         return self

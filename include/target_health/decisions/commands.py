@@ -5,15 +5,17 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import duckdb
 
 from target_health.config import Configuration
+from target_health.config.policy import Policy
 from target_health.config.sites import normal_host
 from target_health.decisions.courses import human_pause, human_resume
 from target_health.decisions.modes import mode_of
 from target_health.decisions.records import SYSTEM, Action, Course, Mandate, SiteState
+from target_health.decisions.runs import last_acted
 from target_health.decisions.storage import (
     add_actions,
     load_states,
@@ -53,7 +55,8 @@ def pause_sites(
     when who or why is missing.
     """
 
-    mandate, policy = mandate_of(by, why, now), configuration.policy
+    policy = configuration.policy
+    mandate = mandate_of(con, policy, by, why, now)
 
     def move(state: SiteState) -> tuple[SiteState, Action] | str:
         refusal = too_old(state.real, since)
@@ -85,7 +88,8 @@ def resume_sites(
     ``UsageError``, and changes nothing, for an unknown site, a step that is none, or when who or
     why is missing.
     """
-    mandate, policy = mandate_of(by, why, now), configuration.policy
+    policy = configuration.policy
+    mandate = mandate_of(con, policy, by, why, now)
     slowest = policy.max_steps
     if step is not None and not 0 <= step <= slowest:
         raise UsageError(f"step: must be 0 (normal) to {slowest} (slowest), not {step}")
@@ -104,13 +108,21 @@ def resume_sites(
     return decide_for(con, configuration, sites, move)
 
 
-def mandate_of(by: str, why: str, now: datetime) -> Mandate:
-    """Who decides and why; ``UsageError`` when either is missing."""
+def mandate_of(
+    con: duckdb.DuckDBPyConnection, policy: Policy, by: str, why: str, now: datetime
+) -> Mandate:
+    """Who decides and why; ``UsageError`` when either is missing.
+
+    Where the runs are far behind the clock, as when a past is replayed, their time is the present:
+    by the clock nothing that they bring would ever be newer than the decision.
+    """
     if not by.strip() or not why.strip():
         raise UsageError("say who decides and why: --by NAME --why TEXT")
     if by.strip() == SYSTEM:
         raise UsageError(f"--by: {SYSTEM} is the system's own name; give the name of a person")
-    return Mandate(by.strip(), why.strip(), now)
+    acted = last_acted(con)
+    behind = acted is not None and now - acted > timedelta(hours=policy.act_within_hours)
+    return Mandate(by.strip(), why.strip(), now, acted if acted is not None and behind else now)
 
 
 def decide_for(

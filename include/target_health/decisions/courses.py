@@ -80,7 +80,7 @@ def human_pause(state: SiteState, mode: Mode, mandate: Mandate) -> tuple[SiteSta
             since=mandate.at,
             reasons=(HUMAN, *course.reasons),
             # Also when the clock jumps back, what a run has shown before is no news.
-            evidence_from=later(state.last_run_end, mandate.at),
+            evidence_from=later(state.last_run_end, mandate.present),
             healthy_since=None,
             paused_by_human=True,
         )
@@ -124,7 +124,7 @@ def human_resume(
             step=to_step,
             since=mandate.at,
             reasons=reasons if to_step else (),
-            evidence_from=later(state.last_run_end, mandate.at),
+            evidence_from=later(state.last_run_end, mandate.present),
             healthy_since=None,
             paused_by_human=False,
         )

@@ -90,11 +90,15 @@ class SiteState:
 
 @dataclass(frozen=True, slots=True)
 class Mandate:
-    """The human behind a decision: who, why, and when by the clock."""
+    """The human behind a decision: who, why, and when by the clock.
+
+    ``present`` is that moment as the runs count time: windows from there on are newer evidence.
+    """
 
     by: str
     why: str
     at: datetime
+    present: datetime
 
 
 @dataclass(frozen=True, slots=True)
