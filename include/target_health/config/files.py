@@ -42,7 +42,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=PlainLoader)  # noqa: S506
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=PlainLoader)
     except (yaml.YAMLError, UnicodeDecodeError, OSError) as problem:
         detail = " ".join(str(problem).split())
         raise ConfigurationError(f"{path}: cannot be read as YAML: {detail}") from None

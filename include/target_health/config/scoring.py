@@ -96,8 +96,8 @@ class Scoring(Section):
     def periods_and_bands_in_order(self) -> Scoring:
         if not self.baseline_gap_days < self.baseline_days <= self.baseline_max_days:
             raise ValueError(
-                "baseline_days: must be baseline_gap_days < baseline_days <= baseline_max_days, not "
-                f"{self.baseline_gap_days}, {self.baseline_days}, {self.baseline_max_days}"
+                "baseline_days: must be baseline_gap_days < baseline_days <= baseline_max_days, "
+                f"not {self.baseline_gap_days}, {self.baseline_days}, {self.baseline_max_days}"
             )
         if self.degraded_from > self.healthy_from:
             raise ValueError(
