@@ -53,7 +53,9 @@ def main() -> None:
 def exit_status(arguments: list[str]) -> int:
     """0 done, 1 failed, 2 bad arguments or configuration."""
     try:
-        result = make_app()(args=arguments or ["--help"], standalone_mode=False, prog_name="target-health")
+        result = make_app()(
+            args=arguments or ["--help"], standalone_mode=False, prog_name="target-health"
+        )
     except TargetHealthError as problem:
         return complain(str(problem), problem.exit_status)
     except typer.Exit as ending:

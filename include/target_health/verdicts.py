@@ -28,7 +28,7 @@ HARD_BLOCK_STATUSES = frozenset({403, 429, 451, 999})
 _BODY_VERDICTS = ("soft_block", "soft_404", "paywalled")
 
 
-def verdict(  # noqa: PLR0911  one return a row of the table
+def verdict(
     status: int | None,
     error: str | None,
     evidence: Sequence[str],

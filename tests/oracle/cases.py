@@ -92,7 +92,7 @@ def steps(start: datetime, end: datetime, minutes: int) -> Iterator[datetime]:
         start += minutes * MINUTE
 
 
-def calm(  # noqa: PLR0917
+def calm(
     rng: random.Random,
     site: str,
     start: datetime,

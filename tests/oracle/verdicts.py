@@ -66,7 +66,7 @@ def landing_verdict(fetch: Fetch) -> str:
     return final_verdict(fetch)
 
 
-def final_verdict(  # noqa: PLR0911, PLR0912 - the DESIGN's table, line by line
+def final_verdict(  # noqa: PLR0912 - the DESIGN's table, line by line
     fetch: Fetch, history: History = NO_HISTORY, same_answer_urls: int = 0
 ) -> str:
     """The first verdict of the DESIGN's table that holds.

@@ -11,7 +11,6 @@ import duckdb
 import pytest
 
 from target_health.paths import REPORTS
-from target_health.warehouse.rows import rows_of
 from tests.modelling.warehouses import rows_of
 from tests.reports.small_fleet import END, FINE, NEW, REFUSED, SLOWED, WATCHED
 

@@ -20,7 +20,7 @@ _DETECT_BYTES = 4_096
 _HIGH_BYTE = re.compile(rb"[\x80-\xff]")
 
 
-def to_utf8(body: bytes, content_type: str | None) -> tuple[bytes, str]:  # noqa: PLR0911
+def to_utf8(body: bytes, content_type: str | None) -> tuple[bytes, str]:
     """`body` as UTF-8, and the name of the charset it was read as.
 
     Bytes that are valid UTF-8 are UTF-8 whatever they declare: text in another charset is so by

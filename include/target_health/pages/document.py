@@ -59,7 +59,7 @@ _BINARY_TYPES = (
 _TAG = re.compile(rb"<[a-zA-Z!/?]")
 
 
-def kind_of(body: bytes, content_type: str) -> str:  # noqa: PLR0911
+def kind_of(body: bytes, content_type: str) -> str:
     """`empty`, `html`, `json`, `xml`, `text`, `pdf`, `image`, `media`, `archive` or `font`.
 
     The bytes count for more than the header: error pages are served under any content type.
