@@ -17,8 +17,10 @@ from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from target_health.config.marker_files import marker_files
 from target_health.config.sites import Sites
 from target_health.config.sources import Source, load_sources
+from target_health.landing.bodies import Bodies
 from target_health.landing.files import read_head
 from target_health.landing.normalise import Rules
 from target_health.landing.quarantine import Spool
@@ -58,7 +60,7 @@ class Checker:
         sources = load_sources(SHIPPED_CONFIG)
         self.redaction = Redaction(sources.redact_parameters)
         rules = Rules(datetime(2026, 1, 31, 15), sources, self.redaction)
-        self.staging = Staging(rules, Sites({}, {}))
+        self.staging = Staging(rules, Sites({}, {}), Bodies(marker_files(SHIPPED_CONFIG), None))
         self.directory = directory
         self.number = 0
 

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from target_health.config import load_configuration
-from target_health.landing import LandingReport, crawl_log_view_sql, land
+from target_health.landing import LandingReport, crawl_log_view_sql, land, streaming
 from target_health.paths import Home
 from target_health.warehouse import open_writer
 
@@ -107,3 +107,11 @@ def reasons(report: LandingReport) -> dict[str, int]:
         total += source.skipped
         total += source.quarantined
     return dict(total)
+
+
+@pytest.fixture(params=["staged", "straight"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways into the lake: through the staging table, and straight into Parquet."""
+    if request.param == "straight":
+        monkeypatch.setattr(streaming, "STREAM_FROM", 0)
+    return str(request.param)

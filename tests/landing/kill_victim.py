@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from target_health.config import load_configuration
-from target_health.landing import batch, land, staging
+from target_health.landing import batch, land, staging, streaming
 from target_health.paths import Home
 
 
@@ -27,6 +27,7 @@ def main(root: str, steps: int, now: str) -> None:
 
         return counted
 
+    streaming.STREAM_FROM = int(os.environ.get("STREAM_FROM", streaming.STREAM_FROM))
     for name in ("announce", "publish", "sync_directory", "check_space"):
         if hasattr(batch, name):
             setattr(batch, name, step(getattr(batch, name)))

@@ -65,7 +65,9 @@ GOOD = fetch(1)
         (fetch(evidence={"a": 1}), "evidence is not a list of strings"),
     ],
 )  # fmt: skip
-def test_line_is_quarantined_with_its_reason(landing: Landing, line: str, reason: str) -> None:
+def test_line_is_quarantined_with_its_reason(
+    landing: Landing, way: str, line: str, reason: str
+) -> None:
     landing.put("x/log.jsonl", f"{GOOD}\n{line}\n{fetch(2)}\n")
     report = landing.land()
     assert reasons(report) == {reason: 1}
@@ -147,7 +149,7 @@ def test_line_is_quarantined_with_its_reason(landing: Landing, line: str, reason
     ],
 )  # fmt: skip
 def test_value_is_read_rightly(
-    landing: Landing, fields: dict[str, object], column: str, expected: object
+    landing: Landing, way: str, fields: dict[str, object], column: str, expected: object
 ) -> None:
     landing.put("x/log.jsonl", fetch(1, **fields) + "\n")
     report = landing.land()
@@ -158,14 +160,14 @@ def test_value_is_read_rightly(
         assert json.loads(value) == fields["item"]
 
 
-def test_blank_lines_are_skipped_and_counted(landing: Landing) -> None:
+def test_blank_lines_are_skipped_and_counted(landing: Landing, way: str) -> None:
     landing.put("x/log.jsonl", f"\n{GOOD}\r\n   \n\r\n{fetch(2)}\r\n")
     report = landing.land()
     assert outcome(report) == (2, 3, 0)
     assert reasons(report) == {"blank line": 3}
 
 
-def test_byte_order_marks(landing: Landing) -> None:
+def test_byte_order_marks(landing: Landing, way: str) -> None:
     text = f"{GOOD}\n{fetch(2, title='żółć')}\n"
     landing.put("a/log.jsonl", codecs.BOM_UTF8 + text.encode())
     landing.put("b/log.jsonl", text.replace("/2", "/3").encode("utf-16"))
@@ -174,12 +176,12 @@ def test_byte_order_marks(landing: Landing) -> None:
     assert {title for (title,) in landing.rows("title")} == {None, "żółć"}
 
 
-def test_nul_bytes_before_a_line_are_passed_over(landing: Landing) -> None:
+def test_nul_bytes_before_a_line_are_passed_over(landing: Landing, way: str) -> None:
     landing.put("x/log.jsonl", b"\0" * 50 + GOOD.encode() + b"\n")
     assert outcome(landing.land()) == (1, 0, 0)
 
 
-def test_mixed_encodings(landing: Landing) -> None:
+def test_mixed_encodings(landing: Landing, way: str) -> None:
     latin = fetch(2, title="caf\xe9").replace("\\u00e9", "\xe9").encode("latin-1")
     landing.put("x/log.jsonl", GOOD.encode() + b"\n" + latin + b"\n\xff\xfe\x81\n")
     report = landing.land()
@@ -188,13 +190,13 @@ def test_mixed_encodings(landing: Landing) -> None:
     assert ("café",) in landing.rows("title")
 
 
-def test_ten_megabyte_line(landing: Landing) -> None:
+def test_ten_megabyte_line(landing: Landing, way: str) -> None:
     landing.put("x/log.jsonl", f"{GOOD}\n{fetch(2, title='x' * 10_000_000)}\n{fetch(3)}\n")
     assert outcome(landing.land()) == (3, 0, 0)
     assert max(length for (length,) in landing.rows("length(title)", "1 NULLS FIRST")[1:] if length)
 
 
-def test_longer_line_than_allowed(landing: Landing) -> None:
+def test_longer_line_than_allowed(landing: Landing, way: str) -> None:
     landing.configure("max_line_mib: 1\n")
     landing.put("x/log.jsonl", f"{GOOD}\n{fetch(2, title='x' * 40_000_000)}\n{fetch(3)}\n")
     report = landing.land()
@@ -202,7 +204,7 @@ def test_longer_line_than_allowed(landing: Landing) -> None:
     assert landing.land().files == 0
 
 
-def test_deep_nesting(landing: Landing) -> None:
+def test_deep_nesting(landing: Landing, way: str) -> None:
     deep = fetch(2)[:-1] + ', "x": ' + "[" * 100_000 + "]" * 100_000 + "}"
     landing.put("x/log.jsonl", f"{GOOD}\n{deep}\n{fetch(3)}\n")
     report = landing.land()
@@ -246,7 +248,7 @@ def test_truncated_compression(landing: Landing, compress: object) -> None:
     assert landing.quarantine() == []
 
 
-def test_damaged_compression(landing: Landing) -> None:
+def test_damaged_compression(landing: Landing, way: str) -> None:
     packed = bytearray(gzip.compress("".join(fetch(s) + "\n" for s in range(5000)).encode()))
     packed[len(packed) // 2] ^= 0xFF
     landing.put("x/log.jsonl.gz", bytes(packed))
@@ -320,7 +322,7 @@ def test_parquet_with_other_types(landing: Landing) -> None:
     assert outcome(report) == (0, 0, 1)
 
 
-def test_wrong_clock_holds_the_source_back(landing: Landing) -> None:
+def test_wrong_clock_holds_the_source_back(landing: Landing, way: str) -> None:
     ahead = "".join(fetch(second + 7200) + "\n" for second in range(50))
     landing.put("x/log.jsonl", ahead)
     landing.put("y/log.jsonl", GOOD + "\n")
@@ -331,7 +333,7 @@ def test_wrong_clock_holds_the_source_back(landing: Landing) -> None:
     assert outcome(landing.land(NOW + timedelta(hours=3))) == (50, 0, 0)
 
 
-def test_duplicate_event_ids(landing: Landing) -> None:
+def test_duplicate_event_ids(landing: Landing, way: str) -> None:
     landing.put("x/a.jsonl", "".join(fetch(s, event_id=f"e{s % 3}") + "\n" for s in range(9)))
     report = landing.land()
     assert (outcome(report), reasons(report)) == ((3, 6, 0), {"duplicate event_id": 6})

@@ -12,6 +12,7 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from target_health.landing import streaming
 from target_health.paths import Home
 from target_health.readers import lines
 from tests.landing.conftest import NOW, Landing, fetch, outcome, reasons
@@ -25,7 +26,7 @@ def text(count: int, end: str = "\n") -> str:
 
 
 @pytest.mark.parametrize("name", ["log.jsonl", "log.jsonl.1", "other/log"])
-def test_same_content_under_another_name(landing: Landing, name: str) -> None:
+def test_same_content_under_another_name(landing: Landing, way: str, name: str) -> None:
     landing.put("x/log.jsonl", text(10))
     landing.land()
     before = landing.state()
@@ -38,7 +39,7 @@ def test_same_content_under_another_name(landing: Landing, name: str) -> None:
     assert landing.state() == before
 
 
-def test_growing_file(landing: Landing) -> None:
+def test_growing_file(landing: Landing, way: str) -> None:
     for count in (3, 4, 4, 30, 60):
         landing.put("x/log.jsonl", text(count))
         landing.land()
@@ -48,7 +49,7 @@ def test_growing_file(landing: Landing) -> None:
     assert landing.state() == whole.state()
 
 
-def test_grown_then_rotated_and_compressed(landing: Landing) -> None:
+def test_grown_then_rotated_and_compressed(landing: Landing, way: str) -> None:
     path = landing.put("x/log.jsonl", text(20))
     assert landing.land().rows == 20
     landing.put("x/log.jsonl", text(35))
@@ -61,7 +62,7 @@ def test_grown_then_rotated_and_compressed(landing: Landing) -> None:
     assert len(landing.rows("url")) == len(set(landing.rows("url"))) == 50
 
 
-def test_shorter_copy_of_a_landed_log(landing: Landing) -> None:
+def test_shorter_copy_of_a_landed_log(landing: Landing, way: str) -> None:
     landing.put("x/log.jsonl", text(30))
     landing.land()
     landing.put("x/copy.jsonl", text(12))
@@ -69,14 +70,14 @@ def test_shorter_copy_of_a_landed_log(landing: Landing) -> None:
     assert (outcome(report), reasons(report)) == ((0, 12, 0), {"landed before": 12})
 
 
-def test_two_logs_that_begin_alike_are_two_logs(landing: Landing) -> None:
+def test_two_logs_that_begin_alike_are_two_logs(landing: Landing, way: str) -> None:
     landing.put("x/a.jsonl", text(2) + fetch(100) + "\n")
     landing.put("x/b.jsonl", text(2) + fetch(101) + "\n")
     assert landing.land().rows == 6
     assert len(set(landing.rows("event_id"))) == 6
 
 
-def test_unfinished_line_waits_while_the_file_is_young(landing: Landing) -> None:
+def test_unfinished_line_waits_while_the_file_is_young(landing: Landing, way: str) -> None:
     landing.put("x/log.jsonl", text(3) + LINES[3][:20], age=YOUNG)
     assert outcome(landing.land()) == (3, 0, 0)
     assert outcome(landing.land()) == (0, 0, 0)
@@ -88,14 +89,16 @@ def test_unfinished_line_waits_while_the_file_is_young(landing: Landing) -> None
     assert len(landing.rows("url")) == len(set(landing.rows("url"))) == 7
 
 
-def test_unfinished_first_line_waits(landing: Landing) -> None:
+def test_unfinished_first_line_waits(landing: Landing, way: str) -> None:
     landing.put("x/log.jsonl", LINES[0][:30], age=YOUNG)
     assert landing.land().as_json()["files"] == 0
     landing.put("x/log.jsonl", text(1), age=YOUNG)
     assert landing.land().rows == 1
 
 
-def test_unfinished_line_of_an_old_file_is_taken_and_later_replaced(landing: Landing) -> None:
+def test_unfinished_line_of_an_old_file_is_taken_and_later_replaced(
+    landing: Landing, way: str
+) -> None:
     landing.put("x/log.jsonl", text(3) + LINES[3][:20])
     assert outcome(landing.land()) == (3, 0, 1)
     assert [kept["line"] for kept in landing.quarantine()] == [4]
@@ -108,14 +111,14 @@ def test_unfinished_line_of_an_old_file_is_taken_and_later_replaced(landing: Lan
     assert landing.state() == whole.state()
 
 
-def test_content_cut_back_and_written_anew(landing: Landing) -> None:
+def test_content_cut_back_and_written_anew(landing: Landing, way: str) -> None:
     landing.put("x/log.jsonl", text(10))
     landing.land()
     landing.put("x/log.jsonl", "\n".join(LINES[30:33]) + "\n")
     assert outcome(landing.land()) == (3, 0, 0)
 
 
-def test_rows_out_of_order_and_over_many_hours(landing: Landing) -> None:
+def test_rows_out_of_order_and_over_many_hours(landing: Landing, way: str) -> None:
     late = [fetch(3600 * hour + 7) for hour in (0, -5, -30, -1, 0, -5)]
     landing.put("x/log.jsonl", "\n".join(late) + "\n")
     assert landing.land().rows == 6
@@ -132,6 +135,7 @@ COMPRESSIONS: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, zstandard.
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
+@pytest.mark.parametrize("stream_from", [0, 1 << 30], ids=["straight", "staged"])
 @given(
     steps=st.lists(
         st.tuples(
@@ -146,10 +150,12 @@ COMPRESSIONS: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, zstandard.
 )
 def test_any_way_of_growing_ends_like_one_clean_pass(
     tmp_path_factory: pytest.TempPathFactory,
+    stream_from: int,
     steps: list[tuple[int, int, Callable[[bytes], bytes], str, timedelta]],
 ) -> None:
     """Whatever states, names and compressions a log is seen in, the lake ends the same."""
-    old, lines.STRETCH = lines.STRETCH, 700
+    old = lines.STRETCH, streaming.STREAM_FROM
+    lines.STRETCH, streaming.STREAM_FROM = 700, stream_from
     try:
         grown = Landing(Home(tmp_path_factory.mktemp("grown")))
         whole = Landing(Home(tmp_path_factory.mktemp("whole")))
@@ -170,10 +176,10 @@ def test_any_way_of_growing_ends_like_one_clean_pass(
         # a state that ends earlier than one before is skipped line by line, never landed
         assert grown.state()[0] == whole.state()[0]
     finally:
-        lines.STRETCH = old
+        lines.STRETCH, streaming.STREAM_FROM = old
 
 
-def test_copies_and_continuations_in_one_landing(landing: Landing) -> None:
+def test_copies_and_continuations_in_one_landing(landing: Landing, way: str) -> None:
     landing.put("x/a.jsonl", text(20))
     landing.put("x/b.jsonl", text(20))
     landing.put("x/c.jsonl.gz", gzip.compress(text(33).encode()))

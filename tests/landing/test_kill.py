@@ -35,11 +35,12 @@ def filled(root: Path) -> Landing:
     return landing
 
 
-def run(landing: Landing, steps: int) -> subprocess.CompletedProcess[str]:
+def run(landing: Landing, steps: int, way: str = "staged") -> subprocess.CompletedProcess[str]:
     environment = {
         **os.environ,
         "PYTHONPATH": f"{PROJECT_ROOT / 'include'}{os.pathsep}{PROJECT_ROOT}",
         "TARGET_HEALTH_CONFIG": str(landing.config),
+        **({"STREAM_FROM": "0"} if way == "straight" else {}),
     }
     return subprocess.run(
         [sys.executable, str(VICTIM), str(landing.home.root), str(steps), NOW.isoformat()],
@@ -50,31 +51,35 @@ def run(landing: Landing, steps: int) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.fixture(scope="module")
-def clean(tmp_path_factory: pytest.TempPathFactory) -> tuple[Landing, int]:
+@pytest.fixture(scope="module", params=["staged", "straight"])
+def clean(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Landing, int, str]:
     landing = filled(tmp_path_factory.mktemp("clean") / "home")
-    done = run(landing, 1_000_000)
+    done = run(landing, 1_000_000, request.param)
     assert done.returncode == 0, done.stderr
-    return landing, int(done.stdout)
+    return landing, int(done.stdout), request.param
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_killed_again_and_again(tmp_path: Path, clean: tuple[Landing, int], seed: int) -> None:
-    expected, steps = clean
+@pytest.mark.parametrize("seed", range(5))
+def test_killed_again_and_again(tmp_path: Path, clean: tuple[Landing, int, str], seed: int) -> None:
+    expected, steps, way = clean
     landing = filled(tmp_path / "home")
     chance = random.Random(seed)
     for _ in range(3):
-        assert run(landing, chance.randrange(steps)).returncode in (-9, 0)
+        assert run(landing, chance.randrange(steps), way).returncode in (-9, 0)
     landing.land()
     assert landing.state() == expected.state()
     assert not (landing.home.work / "landing.journal").exists()
 
 
-@pytest.mark.parametrize("back", range(1, 40, 3))
-def test_killed_around_the_commit(tmp_path: Path, clean: tuple[Landing, int], back: int) -> None:
-    expected, steps = clean
+@pytest.mark.parametrize("back", range(1, 40, 5))
+def test_killed_around_the_commit(
+    tmp_path: Path, clean: tuple[Landing, int, str], back: int
+) -> None:
+    expected, steps, way = clean
     landing = filled(tmp_path / "home")
-    assert run(landing, steps - back).returncode == -9
+    assert run(landing, steps - back, way).returncode == -9
     landing.land()
     assert landing.state() == expected.state()
     shutil.rmtree(landing.home.root)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -27,11 +27,10 @@ from target_health.landing.quarantine import Spool
 from target_health.landing.report import LandingReport
 from target_health.landing.schema import LAKE
 from target_health.landing.staging import FilePart, Staging
+from target_health.landing.streaming import Draft
 from target_health.paths import Home
 from target_health.readers.sql_text import literal
-
-#: Rows a row group: DuckDB's default; a site's rows lie in few of them.
-ROW_GROUP = 122_880
+from target_health.times import HOUR
 
 
 @dataclass
@@ -42,6 +41,7 @@ class Batch:
     spools: list[tuple[str, Spool]] = field(default_factory=list)
     entries: list[Callable[[Ledger], None]] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
+    drafts: list[Draft] = field(default_factory=list)
     log_bytes: int = 0
 
     @property
@@ -56,6 +56,7 @@ class LakeFile:
     hour_start: datetime
     rows: int
     source: str | None
+    sql: str | None  # None: the draft is written already
 
 
 def commit(
@@ -81,14 +82,9 @@ def commit(
     try:
         with full_disk_is_one_line(home):
             check_space(home, batch.log_bytes, free_space_factor)
-            keys = None
-            if staging.rows:
-                checked = needed(staging, batch.parts)
-                staging.ready(now, checked=checked)
-                if checked:
-                    keys = drop_duplicates(home, warehouse, staging, batch.parts)
-                files = _planned(home, staging, now)
-            kept = [(name, spool) for name, spool in batch.spools if spool.lines]
+            keys = _plan(home, warehouse, staging, batch, files, now)
+            hours = _site_hours(staging, batch.drafts)
+            kept = [(source, spool) for source, spool in batch.spools if spool.lines]
             if files or kept or batch.replaced:
                 announce(
                     home,
@@ -97,7 +93,9 @@ def commit(
                     + [home.root / path for path in batch.replaced],
                 )
             for file in files:
-                _write(staging, file)
+                if file.sql is not None:
+                    staging.write(file.sql, file.draft)
+                publish(file.draft, file.path)
             for _, spool in kept:
                 spool.keep()
             written = [file.path for file in files] + [spool.path for _, spool in kept]
@@ -107,7 +105,7 @@ def commit(
                 _enter(
                     Entries(home, warehouse, now),
                     files=files,
-                    hours=staging.arrow(SITE_HOURS) if files else None,
+                    hours=hours,
                     kept=kept,
                     batch=batch,
                 )
@@ -126,34 +124,92 @@ def commit(
         source.rows += part.rows
         source.skipped.update(part.skipped)
         source.quarantined.update(part.quarantined)
+        source.remarks.update(part.remarks)
+    for draft in batch.drafts:
+        draft.path.unlink(missing_ok=True)
     staging.drop_ready()
     staging.clear()
 
 
-def _planned(home: Home, staging: Staging, now: datetime) -> list[LakeFile]:
-    name = f"{now:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:12]}.parquet"
-    files = []
-    for hour, rows, source in staging.query(
-        "SELECT hour_start, count(*), CASE WHEN min(source) = max(source) THEN min(source) END "
-        "FROM ready GROUP BY hour_start ORDER BY hour_start"
-    ):
-        directory = home.lake / f"date={hour:%Y-%m-%d}" / f"hour={hour:%H}"
-        directory.mkdir(parents=True, exist_ok=True)
-        files.append(LakeFile(directory / f".{name}.tmp", directory / name, hour, rows, source))
-    return files
+def _plan(
+    home: Home,
+    warehouse: duckdb.DuckDBPyConnection,
+    staging: Staging,
+    batch: Batch,
+    files: list[LakeFile],
+    now: datetime,
+) -> pa.Table | None:
+    """Add the lake files that the batch makes to ``files``; returns the keys of its given ids."""
+    name = f"{now:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:12]}"
+    for place, draft in enumerate(batch.drafts):
+        files += _from_draft(home, staging, draft, f"{name}-{place}")
+    if not staging.rows:
+        return None
+    checked = needed(staging, batch.parts)
+    staging.ready(now, checked=checked)
+    keys = drop_duplicates(home, warehouse, staging, batch.parts) if checked else None
+    files += _from_ready(home, staging, name)
+    return keys
 
 
-def _write(staging: Staging, file: LakeFile) -> None:
-    staging.query(
-        f"COPY (SELECT {', '.join(LAKE)} FROM ready WHERE hour_start = $hour) "
-        f"TO {literal(str(file.draft))} "
-        f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP})",
-        {"hour": file.hour_start},
-    )
-    publish(file.draft, file.path)
+def _lake_file(
+    home: Home, hour: datetime, name: str, rows: int, source: str | None, sql: str
+) -> LakeFile:
+    directory = home.lake / f"date={hour:%Y-%m-%d}" / f"hour={hour:%H}"
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"{name}.parquet"
+    return LakeFile(directory / f".{name}.tmp", path, hour, rows, source, sql)
 
 
-SITE_HOURS = "SELECT DISTINCT site, hour_start FROM ready"
+def _from_draft(home: Home, staging: Staging, draft: Draft, name: str) -> list[LakeFile]:
+    """The lake files of a draft: itself when it is of one hour, else a part for each."""
+    rows = f"read_parquet({literal(str(draft.path))})"
+    files = [
+        _lake_file(
+            home,
+            hour,
+            name,
+            count,
+            draft.part.source_name,
+            f"SELECT {', '.join(LAKE)} FROM {rows} WHERE ts >= TIMESTAMP '{hour}' "
+            f"AND ts < TIMESTAMP '{hour + HOUR}'",
+        )
+        for hour, count in staging.query(
+            f"SELECT date_trunc('hour', ts) AS hour, count(*) FROM {rows} GROUP BY 1 ORDER BY 1"
+        )
+    ]
+    return [replace(files[0], draft=draft.path, sql=None)] if len(files) == 1 else files
+
+
+def _from_ready(home: Home, staging: Staging, name: str) -> list[LakeFile]:
+    return [
+        _lake_file(
+            home,
+            hour,
+            name,
+            count,
+            source,
+            f"SELECT {', '.join(LAKE)} FROM ready WHERE hour_start = TIMESTAMP '{hour}'",
+        )
+        for hour, count, source in staging.query(
+            "SELECT hour_start, count(*), "
+            "CASE WHEN min(source) = max(source) THEN min(source) END "
+            "FROM ready GROUP BY hour_start ORDER BY hour_start"
+        )
+    ]
+
+
+def _site_hours(staging: Staging, drafts: list[Draft]) -> pa.Table | None:
+    """The distinct sites and hours of the batch's rows."""
+    parts = ["SELECT site, hour_start FROM ready"] if staging.rows else []
+    parts += [
+        f"SELECT site, date_trunc('hour', ts) AS hour_start "
+        f"FROM read_parquet({literal(str(draft.path))})"
+        for draft in drafts
+    ]
+    if not parts:
+        return None
+    return staging.arrow(f"SELECT DISTINCT * FROM ({' UNION ALL '.join(parts)})")
 
 
 @contextmanager

@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 
 #: Pages that are looked at here before other processes are started for the rest: as many as are
 #: done in the time that the start takes.
-FEW = 200
+FEW = 300
 BATCH_PAGES = 32
 BATCH_BYTES = 1 << 20
 #: Bytes of one body that are read, decompressed; the rest says nothing more of the page.
 BODY_LIMIT = 16_000_000
+
+#: Bytes of a record that quarantine shows: its headers, and how its content begins.
+SHOWN = 1024
 
 OUTSIDE = "body_path outside the inbox: not read"
 NOT_THERE = "body_path not there: not read"
@@ -53,6 +56,10 @@ class Bodies:
             self._workers.close()
             self._workers = None
 
+    def has_read(self, path: str, *, local: bool) -> bool:
+        """Whether a file of the inbox was read as a body."""
+        return (str(Path(path).resolve()) if local else path) in self.named
+
     def looked_at(self, part: FilePart, entries: Iterable[Entry]) -> Iterator[Entry]:
         """The entries, those with a page after the others, with what the page says in its place."""
         pages: list[tuple[int, int, str | bytes, Row]] = []
@@ -73,9 +80,9 @@ class Bodies:
         from target_health.readers import bodies  # only logs with bodies need it
 
         batches = _batches(self._with_files(rows, part))
+        setup = self._setup = self._setup or bodies.load(self._marker_files)
         if self._workers is None and len(rows) <= self._few:
             self._few -= len(rows)
-            setup = self._setup = self._setup or bodies.load(self._marker_files)
             for batch in batches:
                 for row in batch:
                     yield bodies.look(row, *setup)
@@ -100,6 +107,13 @@ class Bodies:
             else:
                 part.remarks[found] += 1
                 yield replace(row, page=None)
+
+
+def shown(content: str | bytes) -> str:
+    """A line as quarantine has it; of an archive's record its beginning."""
+    if isinstance(content, str):
+        return content
+    return content.lstrip(b"\r\n")[:SHOWN].decode("utf-8", "backslashreplace")
 
 
 def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:

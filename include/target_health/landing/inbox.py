@@ -84,10 +84,10 @@ def open_file_system(url: str) -> tuple[FileSystem, str]:
     """The file system of a URL and the path inside it."""
     authority = url.partition("://")[2].partition("/")[0]
     if "@" in authority:
-        from target_health.airflow_bridge import object_storage  # noqa: PLC0415
+        from target_health.airflow_bridge import object_storage
 
         return cast(tuple[FileSystem, str], object_storage(url))
-    import fsspec  # noqa: PLC0415
+    import fsspec
 
     system, root = fsspec.core.url_to_fs(url)
     system.invalidate_cache()

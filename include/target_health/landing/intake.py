@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import BinaryIO
@@ -13,7 +14,8 @@ from target_health.config.sites import Sites
 from target_health.config.sources import Source, Sources
 from target_health.landing import lake
 from target_health.landing.batch import Batch, commit
-from target_health.landing.files import Head, Landed, close, content_from, find_landed, read_head
+from target_health.landing.bodies import Bodies
+from target_health.landing.files import Landed, content_from, find_landed, read_head
 from target_health.landing.inbox import InboxFile
 from target_health.landing.ledger import (
     HEAD,
@@ -23,23 +25,28 @@ from target_health.landing.ledger import (
     load_reading,
     mark_at,
 )
+from target_health.landing.line_intake import LineIntake
 from target_health.landing.normalise import Rules
 from target_health.landing.parquet_intake import open_parquet
 from target_health.landing.quarantine import Spool
 from target_health.landing.redact import Redaction
 from target_health.landing.report import LandingReport, SourceReport
 from target_health.landing.staging import FilePart, Staging
+from target_health.landing.streaming import Streaming
 from target_health.paths import Home
-from target_health.readers.lines import LineChunk, Position, chunks
+from target_health.readers.lines import Position
 from target_health.readers.parquet import MAGIC
 from target_health.readers.raw import Reading, Refusal
-from target_health.readers.reader import LineReader
-from target_health.readers.recognise import reader_for, recognise
-from target_health.readers.streams import ENDS_EARLY, Content, ahead, open_content
+from target_health.readers.recognise import recognise
+from target_health.readers.streams import ENDS_EARLY, open_content
 
 #: Say how far a large file is, every so many bytes.
 PROGRESS_BYTES = 256 << 20
 UNREADABLE = "cannot be read"
+#: Saved pages by their names, and by how they begin. They are no logs, whatever is in them.
+PAGE_NAME = re.compile(r"\.x?html?(\.gz)?$", re.IGNORECASE)
+IS_PAGE = re.compile(rb"(?i)\s*(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|head|body)\b")
+NO_LOG = "saved page that no log names so far: not landed"
 #: Chunks that are read while another is staged: one is enough to keep both sides busy.
 CHUNKS_AHEAD = 1
 #: Files in a batch at most, so that very many small ones are made visible bit by bit.
@@ -60,24 +67,33 @@ class Intake:
         sources: Sources,
         sites: Sites,
         now: datetime,
+        bodies: Bodies,
         progress: Callable[[str], None] | None = None,
     ) -> None:
         self.home = home
         self.warehouse = warehouse
         self.sources = sources
         self.now = now
+        self.bodies = bodies
         self.report = LandingReport()
         self.redaction = Redaction(sources.redact_parameters)
         self.ledger = Ledger(warehouse)
-        self.staging = Staging(Rules(now, sources, self.redaction), sites, home.work / "spill")
+        self.staging = Staging(
+            Rules(now, sources, self.redaction), sites, bodies, home.work / "spill"
+        )
+        self.streaming = Streaming(self.staging)
         self.batch = Batch()
         self._progress = progress or (lambda text: None)
         self._parts = 0
+        self._undecided: list[InboxFile] = []
+        self._last = False
         self._first_lines: set[int] = set()
 
     def close(self) -> None:
         for _, spool in self.batch.spools:
             spool.drop()
+        for draft in self.batch.drafts:
+            draft.path.unlink(missing_ok=True)
         self.staging.close()
 
     def flush(self) -> None:
@@ -96,11 +112,21 @@ class Intake:
         self.ledger.settled()
         self._first_lines.clear()
 
-    def take(self, file: InboxFile) -> None:
-        """Take in what is new of one file."""
+    def take(self, file: InboxFile, *, last: bool = False) -> None:
+        """Take in what is new of one file.
+
+        Saved pages and files in no known format wait for ``settle``, unless ``last``: a log may
+        name them as bodies.
+        """
         fingerprint = self.sources.fingerprint(file.source)
         if self.ledger.unchanged(file.path, file.version, fingerprint):
+            if self.ledger.was_refused(file.path):
+                self._undecided.append(file)
             return
+        if not last and PAGE_NAME.search(file.name):
+            self._undecided.append(file)
+            return
+        self._last = last
         with lake.full_disk_is_one_line(self.home):
             try:
                 with file.open() as handle:
@@ -114,6 +140,16 @@ class Intake:
                 self.note(file, f"{UNREADABLE}: {problem.strerror or problem}")
             except FileNotFoundError:
                 pass  # taken away meanwhile
+
+    def settle(self) -> None:
+        """Decide on the files that waited: bodies that a log has named, or refused ones."""
+        waiting, self._undecided = self._undecided, []
+        for file in waiting:
+            if self.bodies.has_read(file.path, local=file.local):
+                self.accepted(file)
+                self._seen(file, self.sources.fingerprint(file.source))
+            else:
+                self.take(file, last=True)
 
     # Lines
 
@@ -140,12 +176,19 @@ class Intake:
         reading = load_reading(landed.mark.reading, fingerprint) if landed else None
         if reading is None:
             recognised = recognise(file.name, head.lines, source)
+            if isinstance(recognised, Refusal) and not self._last:
+                self._undecided.append(file)
+                return
+            if isinstance(recognised, Refusal) and IS_PAGE.match(head.data[:1024]):
+                self.report.source(file.source).remarks[NO_LOG] += 1
+                self._seen(file, fingerprint)
+                return
             if isinstance(recognised, Refusal):
                 self._refuse(file, handle, recognised, fingerprint)
                 return
             reading = recognised
         self.accepted(file)
-        _LineIntake(self, file, handle, head, landed, reading, source, young).run(fingerprint)
+        LineIntake(self, file, handle, head, landed, reading, source, young).run(fingerprint)
 
     def part(self, file: InboxFile, source: Source, reading: Reading) -> FilePart:
         """Begin the file's part of the current batch."""
@@ -189,6 +232,9 @@ class Intake:
         lines = part.lines
         self.staging.discard(part)
         self.batch.parts.remove(part)
+        for draft in [draft for draft in self.batch.drafts if draft.part is part]:
+            draft.path.unlink(missing_ok=True)
+            self.batch.drafts.remove(draft)
         self.note(
             file,
             f"held back: {future:,} of {lines:,} lines are in the future; "
@@ -311,169 +357,6 @@ class Intake:
 
     def say(self, text: str) -> None:
         self._progress(text)
-
-
-class _LineIntake:
-    """One file of lines: its chunks, its parts of batches, its unfinished last line."""
-
-    def __init__(
-        self,
-        intake: Intake,
-        file: InboxFile,
-        handle: BinaryIO,
-        head: Head,
-        landed: Landed | None,
-        reading: Reading,
-        source: Source,
-        young: bool,
-    ) -> None:
-        self.intake = intake
-        self.file = file
-        self.handle = handle
-        self.head_digest = head.digest
-        self.landed = landed
-        self.reading = reading
-        self.source = source
-        self.young = young
-        self.position = landed.resume if landed else Position()
-        self.before = self.position
-        self.waits = False
-        self.open_line: str | None = None
-        self.open_spool: Spool | None = None
-
-    def run(self, fingerprint: str) -> None:
-        intake = self.intake
-        reader = reader_for(self.reading)
-        content, blocks = content_from(self.handle, self.position.byte_count)
-        found = ahead(
-            chunks(
-                blocks,
-                self.position,
-                max_line=intake.sources.max_line_mib << 20,
-                take_open_end=lambda: self._take_open_end(content),
-                cut=reader.cut,
-                finished=reader.finished,
-                headers=int(reader.is_header(1)),
-            ),
-            CHUNKS_AHEAD,
-        )
-        part = intake.part(self.file, self.source, self.reading)
-        start_line = self.position.line_count
-        said = self.position.byte_count
-        brought = 0
-        twin: bool | None = None
-        again = self._line_to_complete()
-        try:
-            for chunk in found:
-                if twin is None and chunk.after.first_line is not None:
-                    twin = intake.is_twin(chunk.after.first_line, self.landed)
-                part.twin = bool(twin)
-                known = again is not None and not again.startswith("quarantined")
-                again = None
-                self._stage(part, reader, chunk.without_first() if known else chunk, content)
-                self.position = chunk.after
-                if not chunk.open_end:
-                    self.before = chunk.after
-                intake.batch.log_bytes += chunk.after.byte_count - chunk.before.byte_count
-                if self.position.byte_count - said > PROGRESS_BYTES:
-                    said = self.position.byte_count
-                    intake.say(f"{self.file.name}: {self.position.line_count:,} lines read")
-                if intake.staging.rows >= intake.sources.batch_rows and not chunk.open_end:
-                    brought += part.lines
-                    self._finish(part, start_line, fingerprint, complete=False)
-                    intake.flush()
-                    part = intake.part(self.file, self.source, self.reading)
-                    start_line = self.position.line_count
-        finally:
-            close(found)
-            close(blocks)
-        if content.problem:
-            intake.note(self.file, f"{content.problem}: what could be read has landed")
-        brought += part.lines
-        self._finish(part, start_line, fingerprint, complete=not self.waits)
-        about = intake.describe(self.file, self.reading)
-        if brought:
-            about.files += 1
-        if intake.staging.rows >= intake.sources.batch_rows or len(intake.batch.parts) >= MAX_PARTS:
-            intake.flush()
-
-    def _line_to_complete(self) -> str | None:
-        """What became of the unfinished line that reading begins with again, if there is one.
-
-        What was quarantined of it is taken back when the batch is committed.
-        """
-        if self.landed is None or self.landed.mark.open_line is None:
-            return None
-        mark = self.landed.mark
-        if mark.open_line_quarantine:
-            self.intake.batch.replaced.append(mark.open_line_quarantine)
-        return mark.open_line
-
-    def _take_open_end(self, content: Content) -> bool:
-        """Whether a last line without a line end is finished."""
-        still = content.problem == ENDS_EARLY if content.compressed else True
-        self.waits = self.young and still
-        return not self.waits
-
-    def _stage(
-        self, part: FilePart, reader: LineReader, chunk: LineChunk, content: Content
-    ) -> None:
-        if not len(chunk):
-            return
-        if not chunk.open_end:
-            self.intake.staging.add_lines(part, reader, chunk)
-            return
-        usual, before = part.spool, (part.rows, part.skipped.total())
-        part.spool = self.open_spool = self.intake.spool(self.file.source)
-        if content.problem:
-            part.quarantine(chunk.first_line, content.problem, chunk.text(0))
-            reason = content.problem
-        else:
-            known = set(part.quarantined)
-            counts = dict(part.quarantined)
-            self.intake.staging.add_lines(part, reader, chunk)
-            reason = next(
-                (
-                    name
-                    for name, count in part.quarantined.items()
-                    if name not in known or count > counts[name]
-                ),
-                "",
-            )
-        part.spool = usual
-        if part.rows > before[0]:
-            self.open_line = "row"
-        elif part.skipped.total() > before[1]:
-            self.open_line = "skipped"
-        else:
-            self.open_line = f"quarantined {reason}"
-        name = f"{self.position.digest[:16]}-{chunk.first_line}-open"
-        self.open_spool.name(name)
-
-    def _finish(self, part: FilePart, start_line: int, fingerprint: str, *, complete: bool) -> None:
-        """Close the file's part of the batch, with the ledger's entry for it."""
-        intake = self.intake
-        intake.check_clock(self.file, part)
-        position = self.position
-        part.spool.name(f"{position.digest[:16]}-{start_line + 1}-{position.line_count}")
-        mark = None
-        if position.byte_count and (
-            self.landed is None or position.byte_count > self.landed.mark.byte_count
-        ):
-            spool = self.open_spool
-            mark = mark_at(
-                position,
-                dump_reading(self.reading, fingerprint),
-                self.file.source,
-                resume=self.before if self.open_line else None,
-                open_line=self.open_line,
-                open_line_quarantine=(
-                    spool.path.relative_to(intake.home.root).as_posix()
-                    if spool is not None and spool.lines
-                    else None
-                ),
-            )
-        intake.enter(self.file, fingerprint, mark, self.head_digest, complete=complete)
 
 
 def _refused_name(file: InboxFile) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +29,11 @@ def journal(home: Home) -> Path:
 def drafts(home: Home) -> Path:
     """Files that are being written and never survive a landing."""
     return home.work / "landing-drafts"
+
+
+def new_draft(home: Home) -> Path:
+    drafts(home).mkdir(parents=True, exist_ok=True)
+    return drafts(home) / f"{uuid.uuid4().hex}.parquet"
 
 
 def announce(home: Home, paths: Iterable[Path]) -> None:

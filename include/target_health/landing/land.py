@@ -9,8 +9,10 @@ from pathlib import Path
 import duckdb
 
 from target_health.config import Configuration, load_configuration
+from target_health.config.marker_files import marker_files
 from target_health.config.sites import Sites
 from target_health.config.sources import Sources, load_sources
+from target_health.landing.bodies import Bodies
 from target_health.landing.inbox import InboxFile, list_inbox
 from target_health.landing.intake import Intake
 from target_health.landing.lake import undo_unfinished
@@ -38,13 +40,16 @@ def land(
     """
     configuration = configuration or load_configuration()
     sources = load_sources(configuration.directory)
+    bodies = Bodies(marker_files(configuration.directory), inbox or home.inbox)
     if inbox is None:
         home.inbox.mkdir(parents=True, exist_ok=True)
         inbox = home.inbox
     with open_writer(home) as warehouse:
         undo_unfinished(home, warehouse)
         files = list_inbox(inbox)
-        return take_all(home, warehouse, files, sources, configuration.sites, now, progress)
+        return take_all(
+            home, warehouse, files, sources, configuration.sites, now, bodies, progress
+        )
 
 
 def take_all(
@@ -54,14 +59,17 @@ def take_all(
     sources: Sources,
     sites: Sites,
     now: datetime,
+    bodies: Bodies,
     progress: Progress | None = None,
 ) -> LandingReport:
     """Land the files into an open warehouse."""
-    intake = Intake(home, warehouse, sources, sites, now, progress)
+    intake = Intake(home, warehouse, sources, sites, now, bodies, progress)
     try:
         for file in files:
             intake.take(file)
+        intake.settle()
         intake.flush()
     finally:
         intake.close()
+        bodies.close()
     return intake.report

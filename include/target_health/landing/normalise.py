@@ -24,7 +24,7 @@ STAGED = """
     redirects BIGINT, credits DOUBLE, route_gateway VARCHAR, route_country VARCHAR,
     route_pool VARCHAR, route_session VARCHAR, route_exit VARCHAR, final_url VARCHAR,
     content_hash VARCHAR, title VARCHAR, text_length BIGINT, evidence VARCHAR[], item VARCHAR,
-    canary VARCHAR, source VARCHAR, event_id VARCHAR, has_item_value BOOLEAN
+    canary VARCHAR, source VARCHAR, event_id VARCHAR, has_item_value BOOLEAN, text_hash VARCHAR
 """
 STAGED_NAMES = tuple(part.split()[0] for part in STAGED.split(","))
 
@@ -183,9 +183,18 @@ def evidence_sql(value: str) -> str:
     )
 
 
-def route_sql(part: str) -> str:
-    """A route's part: its own column, else out of ``route`` as JSON text."""
+def route_sql(part: str, *, whole: bool) -> str:
+    """A route's part: its own column, else out of ``route`` as JSON text (``whole``)."""
+    if not whole:
+        return f"route_{part}"
     return f"nullif(coalesce(route_{part}, TRY(json_extract_string(route, '$.{part}'))), '')"
+
+
+TIME_REASON = """CASE WHEN regexp_matches(trim(ts), '^\\d{4}[-/]\\d\\d?[-/]\\d\\d?$')
+    THEN 'ts has no time of day'
+    WHEN regexp_matches(trim(ts), '^\\d\\d?[-/.]\\d\\d?[-/.]\\d{2,4}')
+    THEN 'ts could be day/month or month/day: set ts_format in sources.yaml'
+    ELSE 'ts is not a time' END"""
 
 
 def counts_reasons(name: str, raw: str, number: str) -> str:
@@ -197,16 +206,35 @@ def counts_reasons(name: str, raw: str, number: str) -> str:
 
 
 def staged_sql(
-    raw: str, *, reading: Reading, source_name: str, source: Source, rules: Rules, file_number: int
+    raw: str,
+    *,
+    reading: Reading,
+    source_name: str,
+    source: Source,
+    rules: Rules,
+    file_number: int,
+    numbers: frozenset[str] = frozenset(),
+    typed_ts: bool = False,
+    with_text: bool = False,
 ) -> str:
     """A SELECT of ``STAGED`` over a relation of raw fields (``raw``: SQL of a SELECT).
 
-    Parameters named in it: ``$latest``, ``$earliest`` TIMESTAMP, ``$file_time`` TIMESTAMP.
+    ``with_text`` passes the line itself (``l``) through. Parameters named in it: ``$latest``,
+    ``$earliest`` TIMESTAMP, ``$file_time`` TIMESTAMP.
     """
     strict = reading.format == "native"
     constants = source.constants
-    ts = "$file_time" if reading.ts_from_file else time_sql("trim(ts)", reading)
-    ts_missing = "false" if reading.ts_from_file else "nullif(trim(ts), '') IS NULL"
+    if reading.ts_from_file:
+        ts, ts_missing = "$file_time", "false"
+    elif typed_ts:
+        ts, ts_missing = "timezone('UTC', ts)", "ts IS NULL"
+    else:
+        ts, ts_missing = time_sql("trim(ts)", reading), "nullif(trim(ts), '') IS NULL"
+    time_reason = "'ts is not a time'" if typed_ts else TIME_REASON
+
+    def number(name: str) -> str:
+        return name if name in numbers else number_sql(name)
+
     no_response = "" if strict else "WHEN status_number = 0 THEN NULL"
     zero_is_bad = "status_number NOT BETWEEN 100 AND 999" + (
         "" if strict else " AND status_number <> 0"
@@ -216,7 +244,9 @@ def staged_sql(
         return expression if value is None else f"coalesce({expression}, {literal(value)})"
 
     route = {
-        part: constant(getattr(constants.route, part), route_sql(part))
+        part: constant(
+            getattr(constants.route, part), route_sql(part, whole="route" in reading.columns)
+        )
         for part in ("gateway", "country", "pool", "session", "exit")
     }
     has_text = "status_text" in reading.columns
@@ -242,15 +272,10 @@ def staged_sql(
     skip_case = f"CASE {skips} END" if skips else "NULL::VARCHAR"
     return f"""
     SELECT
-        {file_number}::INTEGER AS file_number, line, chain,
+        {"l, " if with_text else ""}{file_number}::INTEGER AS file_number, line, chain,
         CASE WHEN reread THEN '{REREAD}' WHEN skip IS NOT NULL THEN skip
         WHEN {ts_missing} THEN 'ts is missing'
-        WHEN time IS NULL THEN
-            CASE WHEN regexp_matches(trim(ts), '^\\d{{4}}[-/]\\d\\d?[-/]\\d\\d?$')
-                THEN 'ts has no time of day'
-                WHEN regexp_matches(trim(ts), '^\\d\\d?[-/.]\\d\\d?[-/.]\\d{{2,4}}')
-                THEN 'ts could be day/month or month/day: set ts_format in sources.yaml'
-                ELSE 'ts is not a time' END
+        WHEN time IS NULL THEN {time_reason}
         WHEN time < $earliest THEN 'ts is impossibly early'
         WHEN time >= $latest THEN 'ts is beyond tomorrow'
         WHEN url IS NULL OR url = '' THEN 'url is missing'
@@ -293,20 +318,22 @@ def staged_sql(
         nullif(canary, '') AS canary,
         {literal(source_name)} AS source,
         nullif(event_id, '') AS event_id,
-        {has_item_value_sql("item")} AS has_item_value
+        {has_item_value_sql("item")} AS has_item_value,
+        text_hash
     FROM (
-        SELECT * REPLACE (if(contains(url, ' '), trim(url), url) AS url),
+        SELECT *,
             {skip_case} AS skip
         FROM (
             SELECT *,
                 {ts} AS time,
-                {status_sql("status")} AS status_number,
-                {latency_sql("latency_ms")} AS latency,
-                {number_sql("bytes")} AS byte_count,
-                {number_sql("attempts")} AS attempt_count,
-                {number_sql("redirects")} AS redirect_count,
-                {number_sql("credits")} AS credit_count,
-                {number_sql("text_length")} AS text_count,
+                {"status" if "status" in numbers else status_sql("status")} AS status_number,
+                {"latency_ms" if "latency_ms" in numbers else latency_sql("latency_ms")}
+                    AS latency,
+                {number("bytes")} AS byte_count,
+                {number("attempts")} AS attempt_count,
+                {number("redirects")} AS redirect_count,
+                {number("credits")} AS credit_count,
+                {number("text_length")} AS text_count,
                 {evidence_sql("evidence")} AS marks
             FROM ({raw})
         )

@@ -29,9 +29,8 @@ class Redaction:
             return without_user
         pattern = literal("(?i)" + self._parameters)
         return (
-            f"CASE WHEN contains({url}, '=') AND regexp_matches({url}, {pattern}) THEN "
-            rf"regexp_replace({without_user}, {pattern}, '\1{REDACTED}', 'g') "
-            f"ELSE {without_user} END"
+            f"CASE WHEN contains({url}, '@') OR regexp_matches({url}, {pattern}) THEN "
+            rf"regexp_replace({without_user}, {pattern}, '\1{REDACTED}', 'g') ELSE {url} END"
         )
 
     def text(self, line: str) -> str:

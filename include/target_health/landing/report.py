@@ -9,7 +9,8 @@ from typing import Any
 
 @dataclass
 class SourceReport:
-    """One source's part. ``columns`` says which column was taken for what."""
+    """One source's part. ``columns`` says which column was taken for what;
+    ``remarks`` count what is to be said of single lines."""
 
     format: str = ""
     files: int = 0
@@ -18,10 +19,16 @@ class SourceReport:
     quarantined: Counter[str] = field(default_factory=Counter)
     columns: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    remarks: Counter[str] = field(default_factory=Counter)
 
     def note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
+
+    @property
+    def all_notes(self) -> list[str]:
+        """The notes, and how often each remark was made on a line."""
+        return self.notes + [f"{count:,} × {text}" for text, count in self.remarks.items()]
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -31,7 +38,7 @@ class SourceReport:
             "skipped": dict(sorted(self.skipped.items())),
             "quarantined": dict(sorted(self.quarantined.items())),
             "columns": self.columns,
-            "notes": self.notes,
+            "notes": self.all_notes,
         }
 
 
@@ -90,7 +97,7 @@ class LandingReport:
                     f"{field} from {column}" for field, column in source.columns.items()
                 )
                 shown.append(f"  columns: {taken}")
-            shown += [f"  note: {note}" for note in source.notes]
+            shown += [f"  note: {note}" for note in source.all_notes]
         return shown
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -13,15 +13,17 @@ import duckdb
 import pyarrow as pa
 
 from target_health.config.sites import Sites, normal_host
-from target_health.config.sources import Source
+from target_health.config.sources import BODY_FIELDS, Source
+from target_health.landing.bodies import Bodies, Entry, shown
 from target_health.landing.hosts import SiteFinder
 from target_health.landing.normalise import REREAD, STAGED, Rules, staged_sql
 from target_health.landing.quarantine import Spool
 from target_health.landing.schema import LAKE
 from target_health.landing.verdict_sql import add_functions, verdict_sql
 from target_health.readers.lines import LineChunk
-from target_health.readers.raw import Bad, Reading, Row, Skip
+from target_health.readers.raw import RAW_FIELDS, Bad, Reading, Row, Skip, page_of
 from target_health.readers.reader import LineReader, row_table
+from target_health.readers.sql_text import literal
 
 NO_SITE = "no site can be told from url"
 DUPLICATE = "duplicate event_id"
@@ -29,6 +31,16 @@ LANDED_BEFORE = "landed before"
 
 #: The staging's share of memory; what is more goes to disk.
 MEMORY_LIMIT = "700MB"
+#: Site keys taken over at once from the straight way.
+KNOWN_SITES = 100_000
+#: DuckDB's default; larger groups gain nothing and hold more memory.
+ROW_GROUP = 122_880
+
+
+#: Where the text of a line is found; records have none.
+Texts = LineChunk | dict[int, str] | None
+#: A line for the exact path: number, chain, content, what makes it unreadable.
+Unread = tuple[int, int, str | bytes, str | None]
 
 
 @dataclass
@@ -47,6 +59,7 @@ class FilePart:
     twin: bool = False
     skipped: Counter[str] = field(default_factory=Counter)
     quarantined: Counter[str] = field(default_factory=Counter)
+    remarks: Counter[str] = field(default_factory=Counter)
 
     @property
     def lines(self) -> int:
@@ -60,8 +73,11 @@ class FilePart:
 class Staging:
     """Rows of the batch in the table ``staged``; emptied after each commit."""
 
-    def __init__(self, rules: Rules, sites: Sites, spill: Path | None = None) -> None:
+    def __init__(
+        self, rules: Rules, sites: Sites, bodies: Bodies, spill: Path | None = None
+    ) -> None:
         self.rules = rules
+        self.bodies = bodies
         self.connection = duckdb.connect(":memory:")
         self.connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
         if spill is not None:
@@ -69,7 +85,7 @@ class Staging:
         self.connection.execute("SET TimeZone = 'UTC'")
         self._timezone = "UTC"
         add_functions(self.connection)
-        self._finder = SiteFinder(normal_host, sites.site_of)
+        self.finder = SiteFinder(normal_host, sites.site_of)
         self._sited: set[str] = set()
         self.connection.execute("CREATE TABLE site_of (site_key VARCHAR, site VARCHAR)")
         self.connection.execute(f"CREATE TABLE staged ({STAGED})")
@@ -90,6 +106,18 @@ class Staging:
     def arrow(self, sql: str) -> pa.Table:
         return self.connection.sql(sql).to_arrow_table()
 
+    # Version 2 encodes increasing numbers and like texts shorter; level 1 then compresses as well
+    # as the default level, in less time.
+    def write(self, sql: str, path: Path, parameters: Any = None) -> int:
+        """Write a query's rows as a Parquet file; returns how many."""
+        [(rows,)] = self.query(
+            f"COPY ({sql}) TO {literal(str(path))} "
+            f"(FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, COMPRESSION_LEVEL 1, "
+            f"ROW_GROUP_SIZE {ROW_GROUP})",
+            parameters,
+        )
+        return int(rows)
+
     def add_lines(self, part: FilePart, reader: LineReader, chunk: LineChunk) -> None:
         """Stage a chunk of lines."""
         first, last = chunk.first_line, chunk.last_line
@@ -103,25 +131,45 @@ class Staging:
         if relation is None:
             again = zip(range(first, last + 1), chunk.chains(self.connection), strict=True)
         else:
-            self._insert(part, relation)
+            self._insert_looked_at(part, relation, reader)
             again = self._marked(part, chunk, first, last)
         self.connection.unregister("chunk_lines")
         reader.release(self.connection)
-        self._read_again(part, reader, chunk, again)
+        texts: list[Unread] = []
+        for line, chain in again:
+            index = line - first
+            texts.append((line, int(chain), chunk.content(index), chunk.bad.get(index)))
+        self._read_exactly(part, reader, texts)
         self._judge(part, first, last, chunk)
+
+    def read_again(self, part: FilePart, reader: LineReader, lines: Sequence[Unread]) -> None:
+        """Stage single lines by the exact path."""
+        if not lines:
+            return
+        self._read_exactly(part, reader, lines)
+        texts = {line: shown(content) for line, _, content, _ in lines}
+        self._judge(part, lines[0][0], lines[-1][0], texts)
 
     def add_records(self, part: FilePart, relation: str, first: int, last: int, chain: int) -> None:
         """Stage rows [first, last] of a file of records; ids are made from ``chain`` and row."""
-        self._insert(part, f"SELECT * REPLACE ({chain}::UBIGINT AS chain) FROM ({relation})")
+        identified = f"SELECT * REPLACE (hash({chain}::UBIGINT, line) AS chain) FROM ({relation})"
+        self._insert_looked_at(part, identified)
         self._judge(part, first, last, None)
 
     def discard(self, part: FilePart) -> None:
         """Take a file out of the batch again."""
         self.query("DELETE FROM staged WHERE file_number = ?", [part.number])
-        self.rows -= part.lines
         part.spool.drop()
 
-    def _insert(self, part: FilePart, relation: str) -> None:
+    def typed(
+        self,
+        part: FilePart,
+        relation: str,
+        *,
+        reader: LineReader | None = None,
+        with_text: bool = False,
+    ) -> tuple[str, dict[str, Any]]:
+        """A SELECT of ``STAGED`` over raw fields, and its parameters; sets the time zone."""
         if part.source.timezone != self._timezone:
             self.query(f"SET TimeZone = '{part.source.timezone}'")
             self._timezone = part.source.timezone
@@ -132,6 +180,9 @@ class Staging:
             source=part.source,
             rules=self.rules,
             file_number=part.number,
+            numbers=reader.numbers if reader else frozenset(),
+            typed_ts=bool(reader and reader.typed_ts),
+            with_text=with_text,
         )
         parameters: dict[str, Any] = {
             "latest": self.rules.latest,
@@ -139,7 +190,51 @@ class Staging:
         }
         if part.reading.ts_from_file:
             parameters["file_time"] = part.modified
-        self.query(f"INSERT INTO staged {sql}", parameters)
+        return sql, parameters
+
+    def _insert(self, part: FilePart, relation: str, reader: LineReader | None = None) -> None:
+        sql, parameters = self.typed(part, relation, reader=reader)
+        self.query(f"INSERT INTO staged BY NAME {sql}", parameters)
+
+    def _insert_looked_at(
+        self, part: FilePart, relation: str, reader: LineReader | None = None
+    ) -> None:
+        """Insert a relation of raw fields; rows with a page by way of ``bodies``."""
+        held = [name for name in BODY_FIELDS if name in part.reading.columns]
+        if part.reading.format not in ("csv", "parquet") or not held:
+            self._insert(part, relation, reader)
+            return
+        has_page = " OR ".join(f"{name} IS NOT NULL" for name in held if name != "headers")
+        if not has_page:
+            self._insert(part, relation, reader)
+            return
+        names = (*RAW_FIELDS, *held)
+        self._insert(part, f"SELECT * FROM ({relation}) WHERE reread OR NOT ({has_page})")
+        found = self.query(
+            f"SELECT line, chain, {', '.join(f'{name}::VARCHAR' for name in names)} "
+            f"FROM ({relation}) WHERE NOT reread AND ({has_page})"
+        )
+        entries: Iterable[Entry] = (
+            (line, chain, "", Row(fields, page_of(fields)))
+            for line, chain, *values in found
+            for fields in [dict(zip(names, values, strict=True))]
+        )
+        self._insert_rows(
+            part,
+            [
+                (line, chain, outcome.fields)
+                for line, chain, _, outcome in self.bodies.looked_at(part, entries)
+                if isinstance(outcome, Row)
+            ],
+        )
+
+    def _insert_rows(
+        self, part: FilePart, rows: list[tuple[int, int, dict[str, str | None]]]
+    ) -> None:
+        if rows:
+            self.connection.register("rows_again", row_table(rows))
+            self._insert(part, "SELECT * FROM rows_again")
+            self.connection.unregister("rows_again")
 
     def _marked(
         self, part: FilePart, chunk: LineChunk, first: int, last: int
@@ -160,31 +255,22 @@ class Staging:
             ),
         )
 
-    def _read_again(
-        self,
-        part: FilePart,
-        reader: LineReader,
-        chunk: LineChunk,
-        lines: Iterable[tuple[int, int]],
-    ) -> None:
+    def _read_exactly(self, part: FilePart, reader: LineReader, lines: Sequence[Unread]) -> None:
         rows: list[tuple[int, int, dict[str, str | None]]] = []
-        for line, chain in lines:
-            index = line - chunk.first_line
-            text = chunk.text(index)
-            problem = chunk.bad.get(index)
-            outcome = Bad(problem) if problem else reader.row(text)
+        read = (
+            (line, chain, content, Bad(problem) if problem else reader.row(content))  # type: ignore[arg-type]
+            for line, chain, content, problem in lines
+        )
+        for line, chain, content, outcome in self.bodies.looked_at(part, read):
             if isinstance(outcome, Row):
-                rows.append((line, int(chain), outcome.fields))
+                rows.append((line, chain, outcome.fields))
             elif isinstance(outcome, Skip):
                 part.skipped[outcome.reason] += 1
             elif not reader.is_header(line):
-                part.quarantine(line, outcome.reason, text)
-        if rows:
-            self.connection.register("rows_again", row_table(rows))
-            self._insert(part, "SELECT * FROM rows_again")
-            self.connection.unregister("rows_again")
+                part.quarantine(line, outcome.reason, shown(content))
+        self._insert_rows(part, rows)
 
-    def _judge(self, part: FilePart, first: int, last: int, chunk: LineChunk | None) -> None:
+    def _judge(self, part: FilePart, first: int, last: int, texts: Texts) -> None:
         """Count what was staged, quarantine what does not fit, find the sites."""
         where = "file_number = $number AND line BETWEEN $first AND $last"
         about = {"number": part.number, "first": first, "last": last}
@@ -206,7 +292,7 @@ class Staging:
                 if is_skip:
                     part.skipped[reason] += 1
                 else:
-                    part.quarantine(line, reason, self._raw(chunk, part, line))
+                    part.quarantine(line, reason, self._raw(texts, part, line))
         keys = self.query(
             f"SELECT DISTINCT site_key FROM staged WHERE {where} AND reason IS NULL "
             "AND given_site IS NULL",
@@ -215,21 +301,33 @@ class Staging:
         nowhere: list[str] = []
         new: list[tuple[str, str]] = []
         for (key,) in keys:
-            site = self._finder.find(key)
+            site = self.finder.find(key)
             if site is None:
                 nowhere.append(key)
             elif key not in self._sited:
                 self._sited.add(key)
                 new.append((key, site))
-        if new:
-            self.connection.register(
-                "new_sites",
-                pa.table({"k": [key for key, _ in new], "s": [site for _, site in new]}),
-            )
-            self.query("INSERT INTO site_of SELECT k, s FROM new_sites")
-            self.connection.unregister("new_sites")
+        self._remember_sites(new)
         if nowhere:
-            self._nowhere(part, where, about, nowhere, chunk)
+            self._nowhere(part, where, about, nowhere, texts)
+
+    def know_sites(self, found: Mapping[str, str | None]) -> None:
+        """Keep sites that were looked up elsewhere, so that they need not be again."""
+        new = [
+            (key, site)
+            for key, site in found.items()
+            if site is not None and key not in self._sited
+        ][:KNOWN_SITES]
+        self._sited.update(key for key, _ in new)
+        self._remember_sites(new)
+
+    def _remember_sites(self, new: list[tuple[str, str]]) -> None:
+        if not new:
+            return
+        keys, sites = zip(*new, strict=True)
+        self.connection.register("new_sites", pa.table({"k": list(keys), "s": list(sites)}))
+        self.query("INSERT INTO site_of SELECT k, s FROM new_sites")
+        self.connection.unregister("new_sites")
 
     def _nowhere(
         self,
@@ -237,7 +335,7 @@ class Staging:
         where: str,
         about: dict[str, Any],
         keys: list[str],
-        chunk: LineChunk | None,
+        texts: Texts,
     ) -> None:
         self.connection.register("nowhere", pa.table({"k": pa.array(keys, pa.string())}))
         condition = (
@@ -249,12 +347,14 @@ class Staging:
         self.connection.unregister("nowhere")
         for (line,) in lines:
             part.rows -= 1
-            part.quarantine(line, NO_SITE, self._raw(chunk, part, line))
+            part.quarantine(line, NO_SITE, self._raw(texts, part, line))
 
-    def _raw(self, chunk: LineChunk | None, part: FilePart, line: int) -> str:
+    def _raw(self, texts: Texts, part: FilePart, line: int) -> str:
         """The line as it came; of a record file its columns as JSON."""
-        if chunk is not None:
-            return chunk.text(line - chunk.first_line)
+        if isinstance(texts, LineChunk):
+            return texts.text(line - texts.first_line)
+        if texts is not None:
+            return texts[line]
         rows = self.query(
             "SELECT to_json(staged)::VARCHAR FROM staged WHERE file_number = ? AND line = ?",
             [part.number, line],
@@ -270,12 +370,12 @@ class Staging:
         [(hours,)] = self.query(
             "SELECT count(DISTINCT date_trunc('hour', ts)) FROM staged WHERE reason IS NULL"
         )
-        at = f"TIMESTAMP '{landed_at.isoformat(sep=' ')}'"
+        sql = ready_sql(f"TIMESTAMP '{landed_at.isoformat(sep=' ')}'")
         if hours > 1 or checked:
-            self.query(f"CREATE TEMP TABLE ready AS {ready_sql(at)} ORDER BY hour_start, site, ts")
+            self.query(f"CREATE TEMP TABLE ready AS {sql} ORDER BY hour_start, site, ts")
             self._ready = "TABLE"
         else:
-            self.query(f"CREATE TEMP VIEW ready AS {ready_sql(at)}")
+            self.query(f"CREATE TEMP VIEW ready AS {sql}")
             self._ready = "VIEW"
 
     def drop_ready(self) -> None:
@@ -289,15 +389,18 @@ class Staging:
         )
 
 
-def ready_sql(landed_at: str) -> str:
-    """Staged rows without a reason, as the lake's columns plus hour, file and line."""
-    columns = {
-        "event_id": "coalesce(event_id, to_hex(chain) || '-' || line)",
-        "site": "coalesce(lower(given_site), site)",
+def lake_columns(landed_at: str) -> dict[str, str]:
+    """The lake's columns that are not simply those of typed rows, as SQL."""
+    return {
+        "event_id": "coalesce(event_id, to_hex(chain))",
         "verdict": verdict_sql("status", "error", "evidence", "has_item_value"),
         "landed_at": landed_at,
-        "text_hash": "NULL::VARCHAR",
     }
+
+
+def ready_sql(landed_at: str) -> str:
+    """Staged rows without a reason, as the lake's columns plus hour, file and line."""
+    columns = {**lake_columns(landed_at), "site": "coalesce(lower(given_site), site)"}
     selected = ", ".join(f"{columns.get(name, name)} AS {name}" for name in LAKE)
     return (
         f"SELECT {selected}, date_trunc('hour', ts) AS hour_start, file_number, line, "

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import duckdb
 
+from target_health.config.marker_files import marker_files
 from target_health.config.sites import Sites
 from target_health.config.sources import WrongClock, load_sources
 from target_health.errors import UsageError
+from target_health.landing.bodies import Bodies
 from target_health.landing.inbox import InboxFile, local_file
 from target_health.landing.land import take_all
 from target_health.landing.report import LandingReport
@@ -46,8 +48,10 @@ def read_log(
     with tempfile.TemporaryDirectory(prefix="target-health-try-") as directory:
         home = Home(Path(directory))
         with open_writer(home) as warehouse:
+            bodies = Bodies(marker_files(SHIPPED_CONFIG), None)
+            files = list(_files(paths))
             report = take_all(
-                home, warehouse, list(_files(paths)), sources, Sites({}, {}), now, progress
+                home, warehouse, files, sources, Sites({}, {}), now, bodies, progress
             )
             view = crawl_log_view_sql(warehouse, home)
         connection = duckdb.connect(":memory:")

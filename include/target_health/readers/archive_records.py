@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
-from target_health.readers.archive_record import ARC, ARC_LINE
+from target_health.readers.archive_header import ARC, ARC_LINE
 from target_health.readers.lines import STRETCH, LineChunk, Position, set_key
 
 #: Bytes kept of a record that is too long: more than a page verdict ever looks at.

@@ -8,20 +8,34 @@ from __future__ import annotations
 
 import csv
 import io
+from contextlib import suppress
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
+from target_health.config.sources import BODY_FIELDS
 from target_health.readers.lines import LineChunk, whole_lines
-from target_health.readers.raw import NULL_WORDS, RAW_FIELDS, Bad, Outcome, Reading, Row, Skip
+from target_health.readers.raw import (
+    NULL_WORDS,
+    RAW_FIELDS,
+    Bad,
+    Outcome,
+    Reading,
+    Row,
+    Skip,
+    page_of,
+)
 from target_health.readers.reader import LineReader
 from target_health.readers.sql_text import literal
 
 #: A quoted field reaches over at most this many lines; a quote open for longer is a stray one.
 MAX_RECORD_LINES = 1000
 MAX_RECORD_BYTES = 1 << 20
+#: The same for logs with page bodies.
+MAX_BODY_LINES = 100_000
+MAX_BODY_BYTES = 16 << 20
 QUOTE = b'"'
 CONTINUED = "continued"  # a later line of a record that is counted at its first
 NUMERIC = frozenset(
@@ -32,6 +46,9 @@ NUMERIC = frozenset(
 class CsvLines(LineReader):
     def __init__(self, reading: Reading) -> None:
         super().__init__(reading)
+        has_bodies = "body" in reading.columns
+        self._max_lines = MAX_BODY_LINES if has_bodies else MAX_RECORD_LINES
+        self._max_bytes = MAX_BODY_BYTES if has_bodies else MAX_RECORD_BYTES
         self._names = [f"c{index}" for index in range(len(reading.header))]
         index = {name: place for place, name in enumerate(reading.header)}
         self._places = {
@@ -48,10 +65,10 @@ class CsvLines(LineReader):
         if not end or data.count(QUOTE, 0, end) % 2 == 0:
             return end
         closing = end
-        for _ in range(MAX_RECORD_LINES):  # inside quotes: the record goes on
+        for _ in range(self._max_lines):  # inside quotes: the record goes on
             following = whole_lines(data, closing)
             if not following:
-                return 0 if len(data) - end < MAX_RECORD_BYTES else end
+                return 0 if len(data) - end < self._max_bytes else end
             odd = data.count(QUOTE, closing, following) % 2
             closing = following
             if odd:
@@ -62,11 +79,11 @@ class CsvLines(LineReader):
         if data.count(QUOTE) % 2 == 0:
             return len(data)
         end = len(data)
-        for _ in range(MAX_RECORD_LINES):  # back to the line that opened the quote
+        for _ in range(self._max_lines):  # back to the line that opened the quote
             start = data.rfind(b"\n", 0, end - 1) + 1
             if data.count(QUOTE, start, end) % 2:
                 return start
-            if start == 0 or len(data) - start > MAX_RECORD_BYTES:
+            if start == 0 or len(data) - start > self._max_bytes:
                 break
             end = start
         return len(data)
@@ -75,7 +92,7 @@ class CsvLines(LineReader):
         table = self._table(chunk, chunk.chains(connection))
         connection.register("csv_chunk", table)
         fields = []
-        for name in RAW_FIELDS:
+        for name in (*RAW_FIELDS, *(name for name in BODY_FIELDS if name in self._places)):
             if name not in self._places:
                 fields.append(f"NULL::VARCHAR AS {name}")
                 continue
@@ -121,12 +138,10 @@ class CsvLines(LineReader):
             ):
                 value = None
             elif factor != 1.0 and value is not None:
-                try:
+                with suppress(ValueError):
                     value = repr(float(value) * factor)
-                except ValueError:
-                    pass
             fields[name] = value
-        return Row(fields)
+        return Row(fields, page_of(fields))
 
     def _values(self, text: str) -> list[str] | None:
         """The record's fields; None when its quotes do not close."""
@@ -176,7 +191,7 @@ class CsvLines(LineReader):
                 line += 1
                 continue
             closed = next(closing, None)
-            if closed is None or closed - line > MAX_RECORD_LINES:
+            if closed is None or closed - line > self._max_lines:
                 records.append((line, line + 1))  # a stray quote
                 opened = closed
                 line += 1

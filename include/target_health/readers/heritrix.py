@@ -62,6 +62,9 @@ class Heritrix(LineReader):
     def relation(self, connection: duckdb.DuckDBPyConnection, chunk: LineChunk) -> str | None:
         return _SQL
 
+    def straight_relation(self) -> str | None:
+        return _SQL.replace("SELECT line, chain,", "SELECT l, line, chain,")
+
     def row(self, text: str) -> Outcome:
         if not text.strip("\0 \t\r\n\ufeff"):
             return Skip("blank line")

@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 
+from target_health.config.sources import BODY_FIELDS
 from target_health.readers.lines import LineChunk
 from target_health.readers.raw import (
     NULL_WORDS,
@@ -17,6 +18,7 @@ from target_health.readers.raw import (
     Reading,
     Row,
     Skip,
+    page_of,
 )
 from target_health.readers.reader import LineReader
 from target_health.readers.sql_text import literal
@@ -27,15 +29,24 @@ FAST_NUMBERS = frozenset({"status", "latency_ms", "bytes", "attempts"})
 #: Fields that keep their JSON.
 AS_JSON = frozenset({"item", "evidence", "route"})
 BLANK = "blank line"
+#: Response headers that stand in columns of their own, as advertools has them.
+HEADER_PREFIX = "resp_headers_"
 
 
 class JsonLines(LineReader):
     def __init__(self, reading: Reading) -> None:
         super().__init__(reading)
+        self.numbers = FAST_NUMBERS & set(reading.columns)
+        self.typed_ts = reading.iso_times and "ts" in reading.columns
         self._sql = self._build()
 
     def relation(self, connection: duckdb.DuckDBPyConnection, chunk: LineChunk) -> str | None:
         return self._sql
+
+    def straight_relation(self) -> str | None:
+        if self.reading.bodies:
+            return None
+        return self._sql.replace("SELECT line, chain,", "SELECT l, line, chain,", 1)
 
     def row(self, text: str) -> Outcome:
         stripped = text.replace("\0", "").strip().lstrip("\ufeff").strip()
@@ -53,7 +64,11 @@ class JsonLines(LineReader):
         """One ``json_transform`` over the needed keys, then the fields out of its struct."""
         tree: dict[str, Any] = {}
         for name, column in self.reading.columns.items():
+            if name == "headers":
+                continue
             kind = "DOUBLE" if name in FAST_NUMBERS else "JSON" if name in AS_JSON else "VARCHAR"
+            if name == "ts" and self.typed_ts:
+                kind = "TIMESTAMPTZ"
             _place(tree, column.path, kind)
         fields: list[str] = []
         reread: list[str] = []
@@ -71,7 +86,7 @@ class JsonLines(LineReader):
                     value = f"{value} * {column.factor!r}"
             elif name == "item":
                 value = (
-                    f"CASE WHEN j IS NULL THEN NULL WHEN {value} IS NOT NULL THEN {value} "
+                    f"CASE WHEN {value} IS NOT NULL THEN {value} WHEN j IS NULL THEN NULL "
                     f"WHEN contains(l, {literal(json.dumps(column.path[-1]))}) THEN CASE "
                     f"json_type(l, {literal(_json_path(column))}) WHEN 'NULL' THEN 'null' END END"
                 )
@@ -80,18 +95,47 @@ class JsonLines(LineReader):
             fields.append(f"{value} AS {name}")
         for parent in {column.path[:-1] for column in columns.values() if len(column.path) > 1}:
             reread.append(_no_object(parent, columns))
-        keys = [_struct_value(columns[name]) for name in ("ts", "url") if name in columns]
-        if keys:  # not even an object, perhaps
-            reread.append(f"coalesce({', '.join(keys)}) IS NULL")
-        again = " ".join(f"WHEN {condition} THEN true" for condition in reread)
+        again = self._again(reread)
         parsed = (
             f"SELECT line, chain, l, "
             f"TRY(json_transform(l, {literal(json.dumps(tree))})) AS j FROM chunk"
         )
         return (
-            f"SELECT line, chain, CASE WHEN j IS NULL THEN true {again} ELSE false END AS reread, "
+            f"SELECT line, chain, CASE {again} ELSE false END AS reread, "
             f"{', '.join(fields)} FROM ({parsed})"
         )
+
+    def _again(self, lost: list[str]) -> str:
+        """WHENs that tell the lines that must be read exactly; the usual line passes at once."""
+        columns = self.reading.columns
+        reread = ["j IS NULL", *lost]
+        reread += [  # a page is looked at where the exact path has its line
+            f"{_struct_value(columns[name])} IS NOT NULL"
+            for name in ("body", "body_path", "body_text")
+            if name in columns
+        ]
+        usual = ["j IS NOT NULL"]
+        for name in ("ts", "url"):
+            if name in columns:  # not even an object, perhaps
+                value = _struct_value(columns[name])
+                usual.append(f"{value} IS NOT NULL")
+                reread.append(f"{value} IS NULL")
+        if self.typed_ts:  # midnight may be a date without a time of day
+            value = _struct_value(columns["ts"])
+            usual.append(f"epoch_us({value}) % 86400000000 <> 0")
+            reread.append(f"epoch_us({value}) % 86400000000 = 0")
+        if "url" in columns:
+            value = _struct_value(columns["url"])
+            usual.append(f"NOT starts_with({value}, ' ') AND NOT ends_with({value}, ' ')")
+            reread.append(f"starts_with({value}, ' ') OR ends_with({value}, ' ')")
+        usual += [f"{_struct_value(columns[name])} IS NOT NULL" for name in sorted(self.numbers)]
+        parents = {column.path[:-1] for column in columns.values() if len(column.path) > 1}
+        for parent in sorted(parents):
+            first = next(column for column in columns.values() if column.path[:-1] == parent)
+            usual.append(f"{_struct_value(first)} IS NOT NULL")
+        again = f"WHEN {' AND '.join(usual)} THEN false "
+        again += " ".join(f"WHEN {condition} THEN true" for condition in reread)
+        return again
 
 
 def _place(tree: dict[str, Any], path: tuple[str, ...], kind: str) -> None:
@@ -132,6 +176,7 @@ def _no_object(parent: tuple[str, ...], columns: dict[str, Column]) -> str:
 
 def _row(record: dict[str, Any], columns: dict[str, Column]) -> Outcome:
     fields: dict[str, str | None] = {}
+    page: dict[str, str | None] = {}
     for name, column in columns.items():
         value: Any = record
         for depth, key in enumerate(column.path):
@@ -147,9 +192,30 @@ def _row(record: dict[str, Any], columns: dict[str, Column]) -> Outcome:
             if name == "item" and value is None:
                 fields["item"] = "null"
                 continue
+        if name in BODY_FIELDS:
+            page[name] = _text_of(value)
+            continue
         raw = name.replace(".", "_")
         fields[raw] = as_text(value, column, raw)
-    return Row(fields)
+        if raw == "url" and fields[raw]:
+            fields[raw] = str(fields[raw]).strip()
+    return Row(fields, page_of(page, _headers(record)) if page else None)
+
+
+def _headers(record: dict[str, Any]) -> dict[str, str]:
+    """Response headers that stand in columns of their own."""
+    return {
+        name.removeprefix(HEADER_PREFIX): _text_of(value) or ""
+        for name, value in record.items()
+        if name.startswith(HEADER_PREFIX)
+    }
+
+
+def _text_of(value: Any) -> str | None:
+    """A value of a page as text; lists and objects as JSON."""
+    if value is None or isinstance(value, str):
+        return None if value is None else safe(value)
+    return safe(json.dumps(value, ensure_ascii=False))
 
 
 def as_text(value: Any, column: Column, name: str) -> str | None:

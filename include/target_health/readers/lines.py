@@ -90,6 +90,10 @@ class LineChunk:
             raw = raw[:LONG_LINE_KEPT]
         return raw.decode("utf-8", "backslashreplace").rstrip("\r\n")
 
+    def content(self, index: int) -> str | bytes:
+        """The line as its reader takes it."""
+        return self.text(index)
+
     def without_first(self) -> LineChunk:
         """The chunk without its first line, which was read before."""
         return LineChunk(
@@ -118,8 +122,8 @@ class LineChunk:
 
     @property
     def chain_sql(self) -> str:
-        """The line's part of its id, over the column ``l``."""
-        return f"hash(l, {self.after.key}::UBIGINT)"
+        """The line's id, over the columns ``l`` and ``line``."""
+        return f"hash(l, {self.after.key}::UBIGINT, line)"
 
     def chains(self, connection: duckdb.DuckDBPyConnection) -> np.ndarray:
         """``chain_sql`` of every line; the chunk is registered as ``chunk_lines``."""
@@ -232,7 +236,7 @@ def set_key(
     data: bytes, offsets: np.ndarray, before: Position, after: Position, headers: int
 ) -> None:
     """Give the position after a chunk its stretch and key, which make the ids of the chunk."""
-    if before.first_line is None:
+    if before.first_line is None or before.stretch == NO_STRETCH:
         first = headers - before.line_count
         if 0 <= first < len(offsets) - 1:
             line = data[offsets[first] : offsets[first + 1]]

@@ -92,7 +92,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "sc_status",
         "rc",
     ),
-    "status_text": ("status_text", "indexability_status", "status"),
+    "status_text": ("status_text", "status", "indexability_status"),
     "error": (
         "error",
         "error_type",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 
+from target_health.config.sources import BODY_FIELDS
 from target_health.readers.names import plain
 from target_health.readers.raw import RAW_FIELDS, Reading
 from target_health.readers.sql_text import literal
@@ -31,7 +32,7 @@ def is_record(kind: str) -> bool:
 def raw_sql(path: Path, reading: Reading, kinds: dict[str, str], rows: tuple[int, int]) -> str:
     """A SELECT of raw fields over rows [first, last) of a file (from 0); line counts from 1."""
     fields = []
-    for name in RAW_FIELDS:
+    for name in (*RAW_FIELDS, *(name for name in BODY_FIELDS if name in reading.columns)):
         dotted = name.replace("route_", "route.", 1) if name.startswith("route_") else name
         column = reading.columns.get(dotted)
         if column is None:
@@ -53,7 +54,9 @@ def raw_sql(path: Path, reading: Reading, kinds: dict[str, str], rows: tuple[int
 def _text(value: str, kind: str, name: str, factor: float) -> str:
     if kind in ("BLOB", "BIT"):
         return f"TRY(decode({value}::BLOB))"
-    if name in ("item", "evidence", "route") and kind.startswith(("STRUCT", "MAP", "LIST")):
+    if name in ("item", "evidence", "route", "headers") and kind.startswith(
+        ("STRUCT", "MAP", "LIST")
+    ):
         return f"CASE WHEN {value} IS NOT NULL THEN to_json({value})::VARCHAR END"
     if name in ("evidence", "item") and kind.endswith("[]"):
         return f"CASE WHEN {value} IS NOT NULL THEN to_json({value})::VARCHAR END"

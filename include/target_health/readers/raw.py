@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -60,6 +61,21 @@ class Row:
 Outcome = Row | Skip | Bad
 
 
+def page_of(
+    fields: Mapping[str, str | None], headers: Mapping[str, str] | None = None
+) -> Page | None:
+    """What the fields of ``BODY_FIELDS`` hold, each as text; None where that is no body."""
+    body, path, text = (fields.get(name) for name in ("body", "body_path", "body_text"))
+    if body is None and not path and text is None:
+        return None
+    try:
+        more = json.loads(fields.get("headers") or "{}")
+    except (ValueError, RecursionError):
+        more = {}
+    own = {str(name): str(value) for name, value in more.items()} if isinstance(more, dict) else {}
+    return Page(body, path, None if body is not None or path else text, {**own, **(headers or {})})
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """Where a raw field comes from: a column (JSON: path of keys), times a factor."""
@@ -77,8 +93,10 @@ class Reading:
     """How one file is read: recognised once, kept in the ledger for as long as it grows.
 
     ``columns`` maps raw fields to the log's columns. ``header`` lists a CSV's columns.
-    ``ts_from_file`` takes the file's modification time as every fetch's time. ``retries_told``:
-    a Scrapy log in which failed downloads are told by their retries.
+    ``ts_from_file`` takes the file's modification time as every fetch's time; ``iso_times`` says
+    that the times seen are ISO 8601 with a time of day, in UTC or with an offset.
+    ``retries_told``: a Scrapy log in which failed downloads are told by their retries.
+    ``bodies``: its first lines have bodies.
     """
 
     format: str
@@ -88,7 +106,9 @@ class Reading:
     delimiter: str = ","
     ts_format: str | None = None
     ts_from_file: bool = False
+    iso_times: bool = False
     retries_told: bool = True
+    bodies: bool = False
     notes: tuple[str, ...] = ()
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 
 import duckdb
 import pyarrow as pa
 
-from target_health.readers.lines import LineChunk, whole_lines
+from target_health.readers.lines import LineChunk, Position, chunks, whole_lines
 from target_health.readers.raw import RAW_FIELDS, Outcome, Reading
 
 #: Columns beside the raw fields that a relation gives. ``reread`` asks for the exact path.
@@ -34,6 +35,10 @@ class LineReader(ABC):
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
 
+    #: Raw fields that ``relation`` gives as DOUBLE, and whether ``ts`` is a TIMESTAMPTZ there.
+    numbers: frozenset[str] = frozenset()
+    typed_ts: bool = False
+
     @abstractmethod
     def row(self, text: str) -> Outcome:
         """One line, exactly. Never raises."""
@@ -44,6 +49,29 @@ class LineReader(ABC):
         A row with ``reread`` goes through ``row`` instead. None: every line does.
         """
         return None
+
+    def straight_relation(self) -> str | None:
+        """``relation`` with the line ``l`` too, where it needs nothing of a chunk; else None."""
+        return None
+
+    def chunks(
+        self,
+        blocks: Iterator[bytes],
+        position: Position,
+        *,
+        max_line: int,
+        take_open_end: Callable[[], bool],
+    ) -> Iterator[LineChunk]:
+        """The content's lines from ``position`` on, as ``lines.chunks`` gives them."""
+        return chunks(
+            blocks,
+            position,
+            max_line=max_line,
+            take_open_end=take_open_end,
+            cut=self.cut,
+            finished=self.finished,
+            headers=int(self.is_header(1)),
+        )
 
     def is_header(self, line: int) -> bool:
         """Whether a line number is no line of the log at all, but its header."""

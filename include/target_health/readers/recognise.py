@@ -15,14 +15,16 @@ from typing import Any
 import duckdb
 
 from target_health.config.sources import FILE_MTIME, Source
-from target_health.readers import heritrix, parquet
+from target_health.readers import heritrix, parquet, scrapy_console
 from target_health.readers.csv_lines import CsvLines
 from target_health.readers.heritrix import Heritrix
 from target_health.readers.json_lines import JsonLines
 from target_health.readers.names import NATIVE, columns_for
 from target_health.readers.raw import NULL_WORDS, Column, Reading, Refusal
 from target_health.readers.reader import LineReader
+from target_health.readers.scrapy_console import ScrapyConsole
 from target_health.readers.sql_text import literal
+from target_health.readers.warc import Archive, is_archive
 
 #: Registered readers of lines by the reading's format.
 READERS: dict[str, type[LineReader]] = {
@@ -30,12 +32,16 @@ READERS: dict[str, type[LineReader]] = {
     "jsonl": JsonLines,
     "csv": CsvLines,
     "heritrix": Heritrix,
+    "scrapy_console": ScrapyConsole,
+    "warc": Archive,
 }
 SAMPLE_LINES = 500
 DELIMITERS = ",;\t|"
 COMPRESSED_SUFFIX = re.compile(r"\.(gz|zst|zstd)$", re.IGNORECASE)
 DAY_MONTH = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(.*)")
+TEXT_ONLY = "pages are judged by their text alone: marks in links, forms and scripts cannot be seen"
 DATE_ONLY = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{8}")
+ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?")
 NO_TIME = (
     "has no column with a time of day: set ts: to the column that has it in sources.yaml, or "
     "ts: file_mtime to take the file's own time"
@@ -44,14 +50,21 @@ NO_TIME = (
 
 def recognise(name: str, head: bytes, source: Source) -> Reading | Refusal:
     """How to read a file of lines, from its first decompressed bytes (whole lines)."""
+    if is_archive(head) and source.format in (None, "warc"):
+        return Reading("warc")
     text = head.decode("utf-8", "replace").lstrip("\ufeff")
     lines = [line for line in text.splitlines() if line.strip("\0 \t")][:SAMPLE_LINES]
     kind = source.format or _format_of(name, lines)
     if kind == "native":
-        return (
-            Reading("native", dict(NATIVE, route=Column(("route",))))
-            if not source.columns
-            else _json_reading(lines, source)
+        if source.columns:
+            return _json_reading(lines, source)
+        bodies = any('"body' in line for line in lines)
+        times = [record["ts"] for line in lines if (record := _object(line)) and "ts" in record]
+        return Reading(
+            "native",
+            dict(NATIVE),
+            bodies=bodies,
+            iso_times=_are_iso(times, source),
         )
     if kind == "jsonl":
         return _json_reading(lines, source)
@@ -59,11 +72,13 @@ def recognise(name: str, head: bytes, source: Source) -> Reading | Refusal:
         return Reading("heritrix", {})
     if kind == "csv":
         return _csv_reading(lines, source)
-    if kind in ("parquet", "scrapy_console", "warc"):
-        return Refusal(f"is not read as {kind}: it is text")
+    if kind == "scrapy_console":
+        return scrapy_console.reading(lines)
+    if kind in ("parquet", "warc"):
+        return Refusal(f"is not read as {kind}: it does not begin like one")
     return Refusal(
         "is in no format that is known: name format: and columns: in sources.yaml "
-        "(native, jsonl, csv, parquet, heritrix)"
+        "(native, jsonl, csv, parquet, heritrix, scrapy_console, warc)"
     )
 
 
@@ -79,6 +94,8 @@ def _format_of(name: str, lines: list[str]) -> str | None:
     matching = sum(1 for line in lines if heritrix.LINE.match(line))
     if matching and matching * 2 >= len(lines):
         return "heritrix"
+    if scrapy_console.recognised(lines):
+        return "scrapy_console"
     if lines and not records and _csv_header(lines, DELIMITERS) is not None:
         return "csv"
     if records:
@@ -141,7 +158,19 @@ def _json_reading(lines: list[str], source: Source) -> Reading | Refusal:
         for name, column in NATIVE.items()
         if name not in reading.columns and column.path not in used and name not in ("ts", "url")
     }
-    return replace(reading, columns={**reading.columns, **later})
+    bodies = any(
+        value is not None
+        for name in ("body", "body_path", "body_text")
+        if name in columns
+        for value in samples.get(columns[name].path, ())
+    )
+    by_text = bodies and "body_text" in columns and "body" not in columns
+    return replace(
+        reading,
+        columns={**reading.columns, **later},
+        bodies=bodies,
+        notes=(*reading.notes, TEXT_ONLY) if by_text else reading.notes,
+    )
 
 
 def _csv_header(lines: list[str], delimiters: str) -> tuple[str, list[str]] | None:
@@ -232,7 +261,18 @@ def _checked(
     ts_format = source.ts_format or day_month_format(values)
     if ts_format and not source.ts_format:
         notes = [*notes, f"took {columns['ts'].label!r} for {ts_format}"]
-    return Reading(kind, columns, ts_format=ts_format, notes=tuple(notes))
+    iso = kind == "jsonl" and _are_iso(samples.get(columns["ts"].path, []), source)
+    return Reading(kind, columns, ts_format=ts_format, iso_times=iso, notes=tuple(notes))
+
+
+def _are_iso(values: list[Any], source: Source) -> bool:
+    """Whether DuckDB's JSON reader can read the times by itself."""
+    return (
+        bool(values)
+        and source.timezone == "UTC"
+        and source.ts_format is None
+        and all(isinstance(value, str) and ISO.fullmatch(value) for value in values)
+    )
 
 
 def day_month_format(values: list[str]) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from target_health.readers.archive_record import kind_of_record
+from target_health.readers.archive_header import kind_of_record
 from target_health.readers.archive_records import record_chunks
 from target_health.readers.lines import LineChunk, Position
 from target_health.readers.raw import Outcome
