@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from target_health.paths import REPORTS
-from tests.modelling.warehouses import rows_of
+from target_health.warehouse.rows import rows_of
 from tests.reports.small_fleet import END, FINE, NEW, REFUSED, SLOWED, WATCHED
 
 NAMES = sorted(path.stem for path in REPORTS.glob("*.sql"))
