@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from target_health.config.marker_files import marker_files
 from target_health.errors import ConfigurationError
 from target_health.pages.phrases import BytesIndex, PhraseIndex
 from target_health.paths import SHIPPED_CONFIG
@@ -288,13 +289,6 @@ def _read(path: Path) -> MarkersFile:
 
 
 SHIPPED = SHIPPED_CONFIG / "markers.yaml"
-
-
-def marker_files(directory: Path) -> list[Path]:
-    """The files whose marks count under a configuration directory: the shipped one, and its own
-    where it has one."""
-    own = directory / "markers.yaml"
-    return [SHIPPED, own] if own.exists() and own.resolve() != SHIPPED.resolve() else [SHIPPED]
 
 
 def active_markers(directory: Path) -> Markers:

@@ -92,7 +92,7 @@ class Workers:
             self._idle.put(child)
 
     def _started(self) -> subprocess.Popen[bytes]:
-        path = os.pathsep.join([str(_PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])])
+        path = os.pathsep.join([str(_PACKAGE), *filter(None, sys.path)])
         child = subprocess.Popen(
             [sys.executable, "-m", __name__],
             stdin=subprocess.PIPE,
