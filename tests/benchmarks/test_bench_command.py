@@ -123,7 +123,6 @@ def test_too_little_room_is_said_before_harm(home: Home) -> None:
         bench.need(10**18)
 
 
-
 def test_a_run_that_is_told_to_stop_leaves_nothing(home: Home) -> None:
     running = subprocess.Popen(
         [sys.executable, "-c", "from target_health.cli import main; main()", "bench", "hourly_job"],

@@ -230,3 +230,17 @@ def test_other_names(landing: Landing) -> None:
     report = landing.land()
     assert report.sources["x"].columns["body"] == "html"
     assert landing.rows("verdict") == [("challenge",)]
+
+
+@pytest.mark.parametrize("first", [0, 20_000])
+def test_bodies_in_a_large_log(landing: Landing, first: int) -> None:
+    """Wherever the bodies stand in a log that is large enough to be streamed."""
+    lines = [fetch(n % 3600, size="x" * 150) for n in range(25_000)]
+    for number in range(first, first + 400):
+        lines[number] = fetch(number % 3600, body=GATE if number % 2 else PAGE)
+    landing.put("x/a.jsonl", "\n".join(lines) + "\n")
+    assert outcome(landing.land()) == (25_000, 0, 0)
+    counted = landing.rows("DISTINCT verdict, count(*) OVER (PARTITION BY verdict)", "ALL")
+    assert counted == [("challenge", 200), ("ok", 24_800)]
+    assert landing.rows("count(title)", "1") == [(400,)]
+    assert len(set(landing.rows("event_id"))) == 25_000

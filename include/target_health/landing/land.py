@@ -47,9 +47,7 @@ def land(
     with open_writer(home) as warehouse:
         undo_unfinished(home, warehouse)
         files = list_inbox(inbox)
-        return take_all(
-            home, warehouse, files, sources, configuration.sites, now, bodies, progress
-        )
+        return take_all(home, warehouse, files, sources, configuration.sites, now, bodies, progress)
 
 
 def take_all(

@@ -50,9 +50,7 @@ def read_log(
         with open_writer(home) as warehouse:
             bodies = Bodies(marker_files(SHIPPED_CONFIG), None)
             files = list(_files(paths))
-            report = take_all(
-                home, warehouse, files, sources, Sites({}, {}), now, bodies, progress
-            )
+            report = take_all(home, warehouse, files, sources, Sites({}, {}), now, bodies, progress)
             view = crawl_log_view_sql(warehouse, home)
         connection = duckdb.connect(":memory:")
         try:
