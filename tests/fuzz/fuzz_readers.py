@@ -27,15 +27,17 @@ from target_health.landing.quarantine import Spool
 from target_health.landing.redact import Redaction
 from target_health.landing.staging import FilePart, Staging
 from target_health.paths import SHIPPED_CONFIG
-from target_health.readers.lines import Position, chunks
+from target_health.readers.lines import Position
 from target_health.readers.raw import Refusal
 from target_health.readers.recognise import reader_for, recognise
 from target_health.readers.streams import open_content
+from tests.readers.archives import arc, warc
 
 SEEDS = {
     "native": b'{"ts": "2026-01-31T14:00:00Z", "url": "https://a.example/", "status": 200, '
     b'"route": {"gateway": "g"}, "evidence": ["challenge:x"], "item": {"a": null}}\n'
-    b'{"ts": 1769868000, "url": "b.example", "latency_ms": "5", "item": null}\n',
+    b'{"ts": 1769868000, "url": "b.example", "latency_ms": "5", "item": null}\n'
+    b'{"ts": 1769868000, "url": "b.example", "body": "<title>Not found</title>"}\n',
     "jsonl": b'{"timestamp": "2026-01-31 14:00:00", "URL": "https://a.example/", "code": "200", '
     b'"response": {"elapsed": 0.5}}\n',
     "csv": b"timestamp,URL,http_status,Response Time,Size (Bytes)\n"
@@ -44,6 +46,11 @@ SEEDS = {
     "heritrix": b"2016-03-31T14:35:35.634Z   200      24360 http://a.example/x P http://a.example/ "
     b"text/html #473 20160331143534970+139 sha1:AAAA - ip:192.0.2.1\n"
     b"2016-03-31T14:35:35.634Z     1         93 dns:a.example IP - text/dns #1 - - - -\n",
+    "scrapy_console": b"2026-01-31 14:00:00 [scrapy.core.engine] DEBUG: Crawled (200) "
+    b"<GET https://a.example/> (referer: None)\n"
+    b"2026-01-31 14:00:00 [scrapy.downloadermiddlewares.retry] DEBUG: Retrying "
+    b"<GET https://a.example/> (failed 1 times): 503 Service Unavailable\n",
+    "warc": warc(2) + arc(1),
 }
 TOKENS = [
     b"\0", b"\n", b"\r\n", b"\r", b'"', b",", b"{", b"}", b"[", b"]", b":", b"null", b"\xff\xfe",
@@ -81,10 +88,9 @@ class Checker:
         )  # fmt: skip
         headers = int(reader.is_header(1))
         lines = 0
-        for chunk in chunks(
-            content.blocks(), Position(), max_line=1 << 20, take_open_end=lambda: True,
-            cut=reader.cut, finished=reader.finished, headers=headers,
-        ):  # fmt: skip
+        for chunk in reader.chunks(
+            content.blocks(), Position(), max_line=1 << 20, take_open_end=lambda: True
+        ):
             self.staging.add_lines(part, reader, chunk)
             lines += len(chunk)
         expected = max(lines - headers, 0)
