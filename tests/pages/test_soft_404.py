@@ -170,3 +170,8 @@ def test_evidence_leaves_the_reserved_words_to_others() -> None:
     for body in MADE_BY.values():
         words = classify(Response(200, body.encode())).evidence
         assert not {"soft_404:probe", "soft_404:redirect", "soft_404:looks"} & set(words)
+
+
+def test_an_impossible_url_is_no_error_page() -> None:
+    page = b"<title>Hello</title><p>Some words to read.</p>"
+    assert classify(Response(200, page, url="http://[no.host/404")).verdict == "ok"

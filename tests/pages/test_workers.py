@@ -62,3 +62,15 @@ def test_children_end_with_their_parent() -> None:
     [[(_, pid)]] = workers.map([[1]])
     workers.close()
     assert not os.path.exists(f"/proc/{pid}")
+
+
+def failing(task: int) -> int:
+    return 1 // task
+
+
+def test_a_task_that_fails_costs_itself() -> None:
+    workers = Workers(failing, tuple, (), count=1)
+    try:
+        assert list(workers.map([[1, 0, 1]])) == [[1, None, 1]]
+    finally:
+        workers.close()

@@ -77,7 +77,9 @@ class Bodies:
             yield line, chain, content, result or replace(row, page=None)
 
     def _looked(self, rows: list[Row], part: FilePart) -> Iterator[Outcome | None]:
-        from target_health.readers import bodies  # only logs with bodies need it
+        # Only logs with bodies need these.
+        from target_health.pages.workers import Workers, tried
+        from target_health.readers import bodies
 
         batches = _batches(self._with_files(rows, part))
         setup = self._setup = self._setup or bodies.load(self._marker_files)
@@ -85,11 +87,9 @@ class Bodies:
             self._few -= len(rows)
             for batch in batches:
                 for row in batch:
-                    yield bodies.look(row, *setup)
+                    yield tried(bodies.look, row, *setup)
             return
         if self._workers is None:
-            from target_health.pages.workers import Workers
-
             self._workers = Workers(bodies.look, bodies.load, (self._marker_files,))
         for results in self._workers.map(batches):
             yield from results

@@ -180,7 +180,11 @@ def _squeezed(text: str) -> str:
 
 
 def _is_error_url(url: str) -> bool:
-    return bool(url) and _URL.search(urlsplit(url).path.lower()) is not None
+    try:
+        path = urlsplit(url).path
+    except ValueError:  # no URL at all
+        return False
+    return _URL.search(path.lower()) is not None
 
 
 def _markup(document: Document, markers: Markers) -> str:

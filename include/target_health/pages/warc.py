@@ -5,6 +5,7 @@ A damaged record ends the reading of its file with one clear error; what came be
 
 from __future__ import annotations
 
+import logging
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -21,6 +22,8 @@ from target_health.errors import TargetHealthError
 #: Bytes of one body that are read; what is longer is cut and marked.
 BODY_LIMIT = 64_000_000
 _CHUNK = 65_536
+# warcio warns of URLs that it has mended; without a handler that goes to standard error
+logging.getLogger("warcio").addHandler(logging.NullHandler())
 #: What a damaged record raises; inside of a header that breaks off warcio also stumbles over
 #: values that it takes to be there.
 _DAMAGE = (ArchiveLoadFailed, EOFError, zlib.error, ValueError, OSError)

@@ -52,7 +52,7 @@ class Workers:
         self._threads = ThreadPoolExecutor(self._count, thread_name_prefix="pages")
 
     def map(self, batches: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
-        """Results of each batch, in order; None for a task that no process survived.
+        """Results of each batch, in order; None for a task that failed or killed its process.
 
         Takes few batches more than it has given back.
         """
@@ -147,6 +147,14 @@ def _exactly(pipe: Any, size: int) -> bytes:
     return data
 
 
+def tried(function: Callable[..., Result], task: Any, *more: Any) -> Result | None:
+    """The function's result; None where it fails, so that one odd page costs only itself."""
+    try:
+        return function(task, *more)
+    except Exception:
+        return None
+
+
 def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """A child's life: greeting, then tasks, until the caller has gone."""
     try:
@@ -154,7 +162,7 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
         made = setup(*arguments)
         while True:
             tasks = pickle.loads(_received(incoming))
-            results = [function(task, *made) for task in tasks]
+            results = [tried(function, task, *made) for task in tasks]
             _send(outgoing, pickle.dumps(results, protocol=pickle.HIGHEST_PROTOCOL))
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         return

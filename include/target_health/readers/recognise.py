@@ -136,10 +136,13 @@ def _is_native(records: list[dict[str, Any]]) -> bool:
 
 def _paths(record: dict[str, Any]) -> Iterable[tuple[tuple[str, ...], Any]]:
     for key, value in record.items():
+        if not key:
+            continue
         yield (key,), value
         if isinstance(value, dict):
             for below, inner in value.items():
-                yield (key, below), inner
+                if below:
+                    yield (key, below), inner
 
 
 def _json_reading(lines: list[str], source: Source) -> Reading | Refusal:
