@@ -9,6 +9,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from target_health.landing import bodies as landing_bodies
@@ -211,9 +214,6 @@ def test_csv_and_parquet(landing: Landing, tmp_path: Path) -> None:
     assert outcome(landing.land()) == (4, 0, 0)
     right = ["ok", "challenge", "challenge", "ok"]
     assert [v for (v,) in landing.rows("verdict", "ts")] == right
-    import pyarrow as pa
-    import pyarrow.parquet
-
     table = pa.table({name: [row[name] or None for row in rows] for name in rows[0]})
     pa.parquet.write_table(table, tmp_path / "a.parquet")
     landing.put("y/a.parquet", (tmp_path / "a.parquet").read_bytes())
@@ -244,3 +244,21 @@ def test_bodies_in_a_large_log(landing: Landing, first: int) -> None:
     assert counted == [("challenge", 200), ("ok", 24_800)]
     assert landing.rows("count(title)", "1") == [(400,)]
     assert len(set(landing.rows("event_id"))) == 25_000
+
+
+def test_bodies_beside_a_log_in_object_storage(landing: Landing) -> None:
+    system = fsspec.filesystem("memory")
+    system.pipe("/bodies-test/in/x/log.jsonl", "\n".join(
+        fetch(n, body_path=path) + "\n" * (n == 3)
+        for n, path in enumerate(["pages/1.html", "x/pages/1.html", "../../secret.html", "none"])
+    ).encode())  # fmt: skip
+    system.pipe("/bodies-test/in/x/pages/1.html", GATE.encode())
+    system.pipe("/bodies-test/secret.html", GATE.encode())
+    try:
+        report = landing.land(inbox="memory://bodies-test/in")
+        assert outcome(report) == (4, 0, 0)
+        verdicts = [verdict for (verdict,) in landing.rows("verdict", "ts")]
+        assert verdicts == ["challenge", "challenge", "ok", "ok"]
+        assert landing_bodies.OUTSIDE in " ".join(report.sources["x"].all_notes)
+    finally:
+        system.rm("/bodies-test", recursive=True)
