@@ -87,7 +87,6 @@ class Intake:
         self._parts = 0
         self._undecided: list[InboxFile] = []
         self._last = False
-        self._first_lines: set[int] = set()
 
     def close(self) -> None:
         for _, spool in self.batch.spools:
@@ -110,7 +109,6 @@ class Intake:
         )
         self.batch = Batch()
         self.ledger.settled()
-        self._first_lines.clear()
 
     def take(self, file: InboxFile, *, last: bool = False) -> None:
         """Take in what is new of one file.
@@ -243,10 +241,8 @@ class Intake:
         raise Held
 
     def is_twin(self, first_line: int, landed: Landed | None) -> bool:
-        """Whether the file begins with a line that another content begins with."""
-        twin = first_line in self._first_lines or self.ledger.has_first_line(first_line)
-        self._first_lines.add(first_line)
-        return twin and landed is None
+        """Whether a content that begins like this one was landed further than this one."""
+        return self.ledger.goes_beyond(first_line, landed.mark.byte_count if landed else 0)
 
     # Records
 
@@ -280,7 +276,7 @@ class Intake:
             for first in range(0, max(opened.rows, 1), step):
                 last = min(first + step, opened.rows)
                 part = self.part(file, source, opened.reading)
-                part.twin = self.ledger.has_first_line(chain)
+                part.twin = self.ledger.goes_beyond(chain, 0)
                 if last > first:
                     self.staging.add_records(
                         part, opened.raw_sql(first, last), first + 1, last, chain

@@ -83,10 +83,16 @@ class Ledger:
         ]
         return expected + [Mark(*row) for row in rows]
 
-    def has_first_line(self, first_line: int) -> bool:
-        """Whether another content begins with the same line."""
+    def goes_beyond(self, first_line: int, byte_count: int) -> bool:
+        """Whether a content that begins with the same line was landed further than this."""
+        if any(
+            mark.first_line == first_line and mark.byte_count > byte_count
+            for _, mark in self._expected
+        ):
+            return True
         rows = self._connection.execute(
-            "SELECT 1 FROM landed_contents WHERE first_line = ? LIMIT 1", [first_line]
+            "SELECT 1 FROM landed_contents WHERE first_line = ? AND byte_count > ? LIMIT 1",
+            [first_line, byte_count],
         ).fetchall()
         return bool(rows)
 
