@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import duckdb
+import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_health.landing.hosts import host_of
+from target_health.config.sites import normal_host
+from target_health.landing.hosts import SiteFinder, host_of, plain_site_sql
 
 
 @pytest.mark.parametrize(
@@ -49,3 +52,31 @@ def test_host(key: str, host: str | None) -> None:
 def test_never_raises_and_gives_ascii(key: str) -> None:
     host = host_of(key)
     assert host is None or (host.isascii() and host == host.lower() and host)
+
+
+HOSTS = st.from_regex(r"[a-z0-9wW.:_\-/@]{0,18}", fullmatch=True) | st.sampled_from(
+    ["www.a.example", "www.example", "a-.example", "a--b.example", "m.shop.example", "1.2.3.4",
+     "xn--bcher-kva.example", "www.cdn.example", "intranet", "page.html", "A.example", "a.example."]
+)  # fmt: skip
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(HOSTS, min_size=1, max_size=30), st.booleans())
+def test_plain_hosts_are_told_in_sql_as_in_python(keys: list[str], mapped: bool) -> None:
+    mapping = {"cdn.example": "shop", "*.shop.example": "shop"} if mapped else {}
+
+    def site_of(host: str) -> str:
+        if host.endswith(".shop.example") and mapped:
+            return "shop"
+        return mapping.get(host, host)
+
+    finder = SiteFinder(normal_host, site_of)
+    with duckdb.connect() as connection:
+        connection.register("t", pa.table({"n": range(len(keys)), "k": keys}))
+        found = connection.execute(
+            f"SELECT {plain_site_sql('k', mapping, repr('?'))} FROM t ORDER BY n"
+        ).fetchall()
+    for key, (site,) in zip(keys, found, strict=True):
+        assert site in ("?", finder.find(key))
+        if key == "www.a.example":
+            assert site == "a.example"

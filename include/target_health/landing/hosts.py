@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from urllib.parse import unquote
+
+from target_health.readers.sql_text import literal
 
 SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://?", re.IGNORECASE)
 LABEL = r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?"
 HOST = re.compile(rf"{LABEL}(?:\.{LABEL})*")
+#: What begins the site key of a URL without ``http(s)://``.
+BARE = " "
+#: Hosts that mean themselves: lower case letters and digits, with dots and hyphens between.
+PLAIN = r"[a-z0-9]+(?:(?:-+|\.)[a-z0-9]+)*\.[a-z0-9]+"
 WEB_SCHEMES = frozenset({"http", "https"})
 
 
@@ -17,23 +23,41 @@ def site_key_sql(url: str) -> str:
     """What of a URL decides its site: the authority of http(s) URLs, else the whole URL."""
     return (
         f"CASE WHEN starts_with({url}, 'https://') OR starts_with({url}, 'http://') "
-        f"THEN split_part({url}, '/', 3) ELSE {url} END"
+        f"THEN split_part({url}, '/', 3) ELSE '{BARE}' || {url} END"
     )
 
 
-def host_of(key: str) -> str | None:
-    """The host in a site key, lower case and punycode, IPv6 in brackets; None when there is none.
+def plain_site_sql(key: str, patterns: Iterable[str], otherwise: str) -> str:
+    """The site of a plain host that no pattern of ``sites.yaml`` maps; ``otherwise`` for the rest.
 
-    Accepts URLs without a scheme (``example.com/path``); relative ones have no host.
+    As ``SiteFinder`` gives it: the host without ``www.`` where something is left that is a host.
     """
-    text = key.strip().replace("\\", "/")
+    mapped = "|".join(re.escape(pattern).replace(r"\*", ".*") for pattern in patterns)
+    guard = ""
+    if mapped:
+        pattern = literal(r"(?:www\.)?(?:" + mapped + ")")
+        guard = f"AND NOT regexp_full_match({key}, {pattern}) "
+    return (
+        f"CASE WHEN regexp_full_match({key}, {literal(PLAIN)}) {guard}THEN "
+        f"CASE WHEN starts_with({key}, 'www.') AND contains(substr({key}, 5), '.') "
+        f"THEN substr({key}, 5) ELSE {key} END ELSE {otherwise} END"
+    )
+
+
+def host_of(url: str, *, bare: bool = True) -> str | None:
+    """The host of a URL, lower case and punycode, IPv6 in brackets; None when there is none.
+
+    Accepts URLs without a scheme (``example.com/path``); relative ones have no host. Not
+    ``bare``: an authority that stood behind ``http(s)://``.
+    """
+    text = url.strip().replace("\\", "/")
     scheme = SCHEME.match(text)
     if scheme:
         if scheme[0].rstrip("/").rstrip(":").lower() not in WEB_SCHEMES:
             return None
         text = text[scheme.end() :].lstrip("/")
     elif text.startswith("//"):
-        text = text[2:]
+        text, bare = text[2:], False
     authority = re.split(r"[/?#]", text, maxsplit=1)[0].rpartition("@")[2]
     if re.match(r"(?i)(?:mailto|tel|javascript|data|about|blob|file|dns|urn):", text):
         return None
@@ -47,7 +71,7 @@ def host_of(key: str) -> str | None:
         return _ipv6(authority)
     if colon and port and not port.isdecimal():
         return None
-    return _name(unquote(host), bare=scheme is None)
+    return _name(unquote(host), bare=bare and scheme is None)
 
 
 def _ipv6(text: str) -> str | None:
@@ -83,6 +107,6 @@ class SiteFinder:
 
     def find(self, key: str) -> str | None:
         if key not in self._known:
-            host = host_of(key)
+            host = host_of(key, bare=key.startswith(BARE))
             self._known[key] = None if host is None else self._site_of(self._normal_host(host))
         return self._known[key]

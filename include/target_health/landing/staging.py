@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -31,8 +31,6 @@ LANDED_BEFORE = "landed before"
 
 #: The staging's share of memory; what is more goes to disk.
 MEMORY_LIMIT = "700MB"
-#: Site keys taken over at once from the straight way.
-KNOWN_SITES = 100_000
 #: DuckDB's default; larger groups gain nothing and hold more memory.
 ROW_GROUP = 122_880
 
@@ -85,6 +83,7 @@ class Staging:
         self.connection.execute("SET TimeZone = 'UTC'")
         self._timezone = "UTC"
         add_functions(self.connection)
+        self.sites = sites
         self.finder = SiteFinder(normal_host, sites.site_of)
         self._sited: set[str] = set()
         self.connection.execute("CREATE TABLE site_of (site_key VARCHAR, site VARCHAR)")
@@ -310,16 +309,6 @@ class Staging:
         self._remember_sites(new)
         if nowhere:
             self._nowhere(part, where, about, nowhere, texts)
-
-    def know_sites(self, found: Mapping[str, str | None]) -> None:
-        """Keep sites that were looked up elsewhere, so that they need not be again."""
-        new = [
-            (key, site)
-            for key, site in found.items()
-            if site is not None and key not in self._sited
-        ][:KNOWN_SITES]
-        self._sited.update(key for key, _ in new)
-        self._remember_sites(new)
 
     def _remember_sites(self, new: list[tuple[str, str]]) -> None:
         if not new:

@@ -8,7 +8,7 @@ does not begin like another one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb.func import ARROW, SPECIAL
 
+from target_health.landing.hosts import plain_site_sql
 from target_health.landing.normalise import REREAD
 from target_health.landing.schema import LAKE
 from target_health.landing.staging import NO_SITE, FilePart, Staging, Unread, lake_columns
@@ -74,7 +75,6 @@ class Streaming:
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
         self._aside = _Aside()
-        self._found: dict[str, str | None] = {}
         connection = staging.connection
         connection.create_function(
             "site_of_key", self._sites, ["VARCHAR"], "VARCHAR", type=ARROW,
@@ -98,7 +98,6 @@ class Streaming:
         find = self._staging.finder.find
         known = distinct.dictionary.to_pylist()
         found = [None if key is None else find(key) for key in known]
-        self._found.update(zip(known, found, strict=True))
         return pc.take(pa.array(found, pa.string()), distinct.indices)
 
     def run(
@@ -139,8 +138,6 @@ class Streaming:
                 failure.append(problem)
 
         connection = self._staging.connection
-        self._staging.know_sites(self._found)
-        self._found.clear()
         stream = pa.RecordBatchReader.from_batches(SCHEMA, batches())
         connection.register("chunk_stream", stream)
         self._staging.query(
@@ -149,7 +146,8 @@ class Streaming:
         )
         try:
             sql, parameters = self._staging.typed(part, relation, reader=reader, with_text=True)
-            rows = self._staging.write(straight_sql(sql, landed_at), path, parameters)
+            straight = straight_sql(sql, landed_at, self._staging.sites.patterns)
+            rows = self._staging.write(straight, path, parameters)
         finally:
             connection.unregister("chunk_stream")
         if failure:
@@ -184,15 +182,17 @@ class Streaming:
         return again
 
 
-def straight_sql(typed: str, landed_at: datetime) -> str:
-    """The lake's columns of typed rows; whatever is no row goes ``aside``."""
+def straight_sql(typed: str, landed_at: datetime, patterns: Iterable[str] = ()) -> str:
+    """The lake's columns of typed rows; whatever is no row goes ``aside``.
+
+    Without a join: it would cost as much as all checks together. ``patterns``: of mapped hosts.
+    """
     columns = lake_columns(f"TIMESTAMP '{landed_at.isoformat(sep=' ')}'") | {"site": "its_site"}
     selected = ", ".join(f"{columns.get(name, name)} AS {name}" for name in LAKE)
+    site = plain_site_sql("site_key", patterns, "site_of_key(site_key)")
     return (
         f"SELECT {selected} FROM (SELECT *, CASE WHEN given_site IS NOT NULL THEN "
-        "lower(given_site) WHEN site_of.site IS NOT NULL THEN site_of.site "
-        f"ELSE site_of_key(site_key) END AS its_site FROM ({typed}) "
-        "LEFT JOIN site_of USING (site_key)) WHERE "
+        f"lower(given_site) ELSE {site} END AS its_site FROM ({typed})) WHERE "
         "CASE WHEN reason IS NULL AND its_site IS NOT NULL THEN true "
         "ELSE aside(line, chain, reason, is_skip, l) END"
     )

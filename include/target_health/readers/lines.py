@@ -16,8 +16,9 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
-#: A stretch in bytes: one chunk. Large enough that a chunk costs little beside its lines.
-STRETCH = 32 << 20
+#: A stretch in bytes: one chunk. Large enough that a chunk costs little beside its lines, small
+#: enough that the allocator uses its memory again (larger blocks come fresh from the system).
+STRETCH = 8 << 20
 #: Bytes kept of a line that is too long to read.
 LONG_LINE_KEPT = 1024
 LINES_A_BATCH = 10_240
