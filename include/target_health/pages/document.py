@@ -14,6 +14,7 @@ from lxml import etree
 from target_health.pages.charset import to_utf8
 from target_health.pages.layout import Layout, lay_out
 from target_health.pages.markers import Markers
+from target_health.pages.plain_text import collapsed, count_letters
 
 #: Bytes of a body that are parsed and searched. Challenge, error and block pages say what they
 #: are in the first tenth of this; an article page is rarely longer than its half.
@@ -181,12 +182,13 @@ class Document:
     def text(self) -> str:
         """All text that the page carries for a reader, white space collapsed."""
         if self.kind in ("json", "text"):
-            return " ".join(self.raw.decode("utf-8", "replace").split())
+            return collapsed(self.raw.decode("utf-8", "replace"))
         root = self.body_element if self.body_element is not None else self.seen
         if root is None:
             return ""
-        text = etree.tostring(root, method="text", encoding="unicode", with_tail=False)
-        return " ".join(text.split())
+        return collapsed(
+            etree.tostring(root, method="text", encoding="unicode", with_tail=False)
+        )
 
     @cached_property
     def text_hash(self) -> str | None:
@@ -202,7 +204,7 @@ class Document:
     @cached_property
     def letters(self) -> int:
         """Letters at the beginning of the text, seen or hidden."""
-        return sum(map(str.isalpha, self.text[:_LONG_SAMPLE]))
+        return count_letters(self.text[:_LONG_SAMPLE])
 
     @cached_property
     def headings(self) -> list[str]:

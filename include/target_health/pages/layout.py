@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
+from target_health.pages.plain_text import count_letters
+
 #: Elements visited at most. Only short pages are laid out, so few reach it.
 _WALK_LIMIT = 30_000
 
@@ -107,7 +109,7 @@ def letters(text: str) -> int:
     """How much text this is, in letters of an alphabet; a CJK or Thai character says as much as
     two and a half of them. Beyond some thousand it makes no difference how much."""
     text = text[:_ENOUGH]
-    count = sum(map(str.isalpha, text))
+    count = count_letters(text)
     return count if text.isascii() else count + len(_CJK.findall(text)) * 3 // 2
 
 
