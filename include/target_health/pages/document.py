@@ -91,6 +91,16 @@ def kind_of(body: bytes, content_type: str) -> str:
     return "html"
 
 
+def _is_link(heading: etree._Element, text: str) -> bool:
+    """Whether a heading is that of another page."""
+    inner = next(heading.iter("a"), None)
+    if inner is None:
+        inner = next(heading.iterancestors("a"), None)
+        return inner is not None and inner.get("href") is not None
+    linked = " ".join("".join(inner.itertext()).split())
+    return inner.get("href") is not None and linked == text
+
+
 def _unprintable(head: bytes) -> bool:
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return False
@@ -208,8 +218,8 @@ class Document:
 
     @cached_property
     def headings(self) -> list[str]:
-        """The first headings of levels 1 to 3, in the order of the page; a short answer in plain
-        text is one itself."""
+        """The first headings of levels 1 to 3, in the order of the page, but for links to other
+        pages; a short answer in plain text is one itself."""
         if self.kind == "text" and len(self.raw) <= 200:
             return [self.text]
         if self.seen is None:
@@ -217,7 +227,7 @@ class Document:
         found: list[str] = []
         for element in self.seen.iter("h1", "h2", "h3"):
             text = " ".join("".join(element.itertext()).split())
-            if text:
+            if text and not _is_link(element, text):
                 found.append(text[:200])
                 if len(found) == 12:
                     break

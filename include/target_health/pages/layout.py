@@ -19,6 +19,9 @@ _WALK_LIMIT = 30_000
 
 _ENOUGH = 12_000
 
+#: Letters of a paragraph that tells something.
+_PARAGRAPH = 130
+
 _BLOCKS = frozenset(
     [
         "address",
@@ -95,6 +98,7 @@ _HIDDEN_CLASSES = frozenset(
 _SKIPPED = frozenset(("select", "option", "datalist", "iframe", "object", "title"))
 #: Elements within a line, whose attributes are not asked for.
 _PLAIN = frozenset(("a", "b", "i", "em", "strong", "br", "u", "small", "sup", "sub", "font", "wbr"))
+_SEPARATE = frozenset(("span", "a", "button", "label", "strong"))
 _QUOTED = frozenset(("pre", "code", "samp", "kbd", "textarea", "option", "label", "dt", "th"))
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _OTHER_CODES = re.compile(
@@ -102,6 +106,7 @@ _OTHER_CODES = re.compile(
 )
 _CJK = re.compile(r"[぀-ヿ㐀-鿿가-힣฀-๿]")
 _USER_INPUTS = frozenset(("text", "email", "password", "search", "tel", "url", "number", "date"))
+_ASKS_WHO = re.compile(r"mail|user|login|name|phone|first|last|company|subject|zip|city", re.I)
 _CAPTCHA_FIELD = re.compile(r"captcha|verif|auth.?code|field-keywords|answer|response|token", re.I)
 
 
@@ -130,18 +135,22 @@ class Block:
 
 @dataclass(slots=True)
 class Layout:
-    """Counts are of visible things. `noscript` is text for readers without JavaScript."""
+    """Counts are of visible things, those of inputs without navigation's. `plain_inputs` are
+    text fields that do not ask for a name or an address. `noscript` is text for readers without
+    JavaScript."""
 
     blocks: list[Block] = field(default_factory=list)
     noscript: str = ""
     links: int = 0
     user_inputs: int = 0
+    plain_inputs: int = 0
     password_inputs: int = 0
     search_inputs: int = 0
     captcha_inputs: int = 0
     images: int = 0
     complete: bool = True
     _content_letters: int | None = None
+    _visible_lowered: str | None = None
 
     @classmethod
     def of_text(cls, text: str) -> Layout:
@@ -178,6 +187,17 @@ class Layout:
     @property
     def visible(self) -> str:
         return "\n".join(block.text for block in self.blocks)
+
+    @property
+    def visible_lowered(self) -> str:
+        if self._visible_lowered is None:
+            self._visible_lowered = self.visible.lower()
+        return self._visible_lowered
+
+    @property
+    def told(self) -> int:
+        """How many paragraphs of content tell something."""
+        return sum(letters(block.text) >= _PARAGRAPH for block in self.content)
 
 
 def lay_out(root: etree._Element | None) -> Layout:
@@ -271,6 +291,8 @@ class _Walker:
             self.chrome_open -= self.chrome.pop()
             if tag in _QUOTED:
                 self.quoted_open -= 1
+        if tag in _SEPARATE and not element.tail and element.getnext() is not None:
+            self._part()
         self._add(element.tail)
 
     def flush(self) -> None:
@@ -289,6 +311,11 @@ class _Walker:
             self.pieces = []
         self.link_chars = 0
 
+    def _part(self) -> None:
+        """Neighbours in one line that styles set apart, but for single characters."""
+        if self.pieces and len(self.pieces[-1].strip()) > 1:
+            self.pieces.append(" ")
+
     def _add(self, text: str | None) -> None:
         if text:
             self.pieces.append(text)
@@ -297,7 +324,7 @@ class _Walker:
 
     def _count_input(self, tag: str, element: etree._Element) -> None:
         kind = (element.get("type") or "text").lower() if tag == "input" else "text"
-        if kind not in _USER_INPUTS:
+        if kind not in _USER_INPUTS or (self.chrome_open and kind != "search"):
             return
         name = f"{element.get('name') or ''} {element.get('id') or ''}"
         if kind != "password" and _CAPTCHA_FIELD.search(name):
@@ -307,6 +334,8 @@ class _Walker:
         else:
             self.layout.user_inputs += 1
             self.layout.password_inputs += kind == "password"
+            plain = tag == "input" and kind == "text" and not _ASKS_WHO.search(name)
+            self.layout.plain_inputs += plain
 
 
 def _hidden(tag: str, element: etree._Element, names: list[str]) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from target_health.pages.document import Document
-from target_health.pages.layout import Layout
+from target_health.pages.layout import Layout, letters
 from target_health.pages.markers import WHOLE, Markers, Needle, Strength, normalized
 
 #: Letters of content (navigation and links left out) up to which a finding of a strength stands
@@ -90,18 +90,21 @@ def page_findings(
     if all(needle.place in ("header", "cookie") for needle in hits):
         return []
     layout = document.layout
+    hits = [needle for needle in hits if not _is_displayed(needle, layout)]
     content = layout.content_letters
     found: list[Finding] = []
     hints: dict[str, list[Needle]] = {}
-    article = b"<article" in document.lowered or layout.other_codes > 2
+    about = is_about(document, markers)
     for needle in hits:
         if needle.strength == "hint":
             hints.setdefault(needle.verdict, []).append(needle)
-        elif content <= _limit(needle, article) and (
+        elif content <= _limit(needle, hits, document, about=about) and (
             needle.strength == "proof" or not _is_form(layout)
         ):
             found.append(_finding(needle))
-    if not article and not found:
+    if not about and not any(finding.evidence.startswith("challenge") for finding in found):
+        if found:  # A refusal that offers a puzzle is a challenge.
+            hints = {"challenge": list(filter(_offers_check, hints.get("challenge", [])))}
         found += [
             _finding(needle)
             for group in hints.values()
@@ -110,13 +113,79 @@ def page_findings(
     return _strongest(found)
 
 
-def _limit(needle: Needle, article: bool) -> int:
-    """A sentence may be quoted: a text about block pages is no block page."""
-    if article and needle.place != "html":
+def _offers_check(needle: Needle) -> bool:
+    """A widget, or a sentence that asks to solve or confirm something."""
+    return needle.place == "html" or len(needle.parts) > 1
+
+
+def is_about(document: Document, markers: Markers) -> bool:
+    """Whether the page tells about challenges and errors: an article, a list of codes, a page
+    whose title asks how or why."""
+    layout = document.layout
+    if b"<article" in document.lowered or layout.other_codes > 2:
+        return True
+    if is_about_codes(document):
+        return True
+    titles = [document.title or "", *document.headings[:1]]
+    return any(markers.begins_about(normalized(title)) for title in titles)
+
+
+def is_about_codes(document: Document) -> bool:
+    """Whether a page with some content speaks of HTTP."""
+    return (
+        _SPEAKS_OF_CODES in document.lowered
+        and document.layout.content_letters > CONTENT_LIMIT["hint"] // 2
+        and _SPEAKS_OF_CODES.decode() in document.layout.visible_lowered
+    )
+
+
+#: Words of texts on HTTP; pages that have an error give its number and no more.
+_SPEAKS_OF_CODES = b"status code"
+
+
+def _limit(needle: Needle, hits: list[Needle], document: Document, *, about: bool) -> int:
+    """Letters of content beside a mark.
+
+    A sentence may be quoted: a text about block pages is no block page. A title may be that of a
+    page about them, so beside more than a few lines the page itself must say so too.
+    """
+    if needle.place == "html":
+        return CONTENT_LIMIT[needle.strength]
+    if about:
         return 0
-    if needle.strength == "strong" and needle.place == "text":
+    if needle.strength == "proof":
+        told = document.layout.told if needle.place == "text" else 0
+        return CONTENT_LIMIT["proof"] // 2 if told <= _FEW_PARAGRAPHS else 0
+    if document.layout.told > _FEW_PARAGRAPHS:
+        return 0
+    if needle.place == "text":
         return CONTENT_LIMIT["strong"] * 2 // 3
-    return CONTENT_LIMIT[needle.strength]
+    if any(
+        other.verdict == needle.verdict
+        and other.place not in ("title", "heading")
+        and other.parts != needle.parts
+        for other in hits
+    ):
+        return CONTENT_LIMIT["strong"]
+    if needle.verdict == "challenge" and document.layout.links > _HINT_LINKS:
+        return 0
+    return CONTENT_LIMIT["hint"]
+
+
+#: Paragraphs that tell something, as many as the wordiest challenge and block pages have.
+_FEW_PARAGRAPHS = 2
+
+
+def _is_displayed(needle: Needle, layout: Layout) -> bool:
+    """Whether a piece of source is shown to readers, as texts on challenges do."""
+    if needle.place != "html":
+        return False
+    return any(map(_CODE_LIKE.search, needle.parts)) and all(
+        part in layout.visible_lowered for part in needle.parts
+    )
+
+
+_CODE_LIKE = re.compile(r"[={(_<]")
 
 
 def _telling_hint(hints: list[Needle], document: Document) -> list[Needle]:
@@ -127,11 +196,14 @@ def _telling_hint(hints: list[Needle], document: Document) -> list[Needle]:
     a shell only words count.
     """
     layout = document.layout
-    bare = layout.content_letters <= CONTENT_LIMIT["hint"] and layout.links <= _HINT_LINKS
-    if not bare or layout.user_inputs or layout.search_inputs:
+    if layout.content_letters > CONTENT_LIMIT["hint"] or not _asks_little(layout):
         return []
     spoken = [needle for needle in hints if needle.place in ("title", "heading", "text")]
     sentences = [needle for needle in spoken if needle.place == "text"]
+    if layout.links > _HINT_LINKS or layout.search_inputs:
+        # A site's own page around it: what is said must stand beside a widget.
+        widget = any(widget in document.lowered for widget in _WIDGETS)
+        return (sentences or spoken)[:1] if widget and not layout.user_inputs else []
     shell = _SHELL.search(document.lowered) is not None
     kinds = {(needle.how, _SPOKEN.get(needle.place, needle.place)) for needle in hints}
     if spoken and len(kinds) > 1 and (sentences or not shell):
@@ -139,6 +211,13 @@ def _telling_hint(hints: list[Needle], document: Document) -> list[Needle]:
     if shell or layout.links > _LONE_LINKS:
         return []
     return sentences[:1] or _lone_script(hints, document)
+
+
+def _asks_little(layout: Layout) -> bool:
+    """No form to fill in but the field for a picture's letters."""
+    if not layout.user_inputs:
+        return True
+    return layout.user_inputs == layout.plain_inputs == 1 and layout.images > 0
 
 
 #: A title and a heading say the same thing once.
@@ -199,8 +278,8 @@ def _hits(document: Document, headers: Mapping[str, str], markers: Markers) -> l
     there = document.marks(markers)
     if there:
         hits += [needle for needle, parts in markers.html if parts <= there]
-    hits += _spoken("title", normalized(document.title or ""), markers)
-    hits += _spoken("heading", _joined(document.headings), markers)
+    hits += _labels("title", normalized(QUOTED.sub(" ", document.title or "")), markers)
+    hits += _labels("heading", QUOTED.sub(" ", _joined(document.headings)), markers)
     # A look at all text first: laying out the visible part of it costs more than the search.
     text = normalized(f"{document.title or ''} {document.text[:_SEARCHED]}")
     spoken = _spoken("text", text, markers)
@@ -211,10 +290,49 @@ def _hits(document: Document, headers: Mapping[str, str], markers: Markers) -> l
         text = normalized(
             f"{document.title or ''} {layout.visible[:_SEARCHED]} {layout.noscript[:2_000]}"
         )
-        hits += _spoken("text", text, markers)
+        unquoted = normalized(
+            f"{document.title or ''} {QUOTED.sub(' ', layout.visible[:_SEARCHED])}"
+            f" {layout.noscript[:2_000]}"
+        )
+        hits += [
+            needle
+            for needle in _spoken("text", text, markers)
+            if needle.strength == "hint" or all(part in unquoted for part in needle.parts)
+        ]
     if document.letters <= _HINT_LETTERS:
         hits += _said_in_a_sentence(text, document, markers)
     return hits
+
+
+#: What stands between quotation marks on one line.
+QUOTED = re.compile(r"""["“”„«»「『][^"“”„«»「」『』\n]{2,120}["“”«»」』]""")
+
+
+def _labels(place: str, text: str, markers: Markers) -> list[Needle]:
+    """The marks of a title or of headings. A strong one that is a small part of what is said
+    there is a hint: “Access denied when I open a folder” is a question."""
+    return [
+        replace(needle, strength="hint")
+        if needle.strength == "strong" and not _is_most(needle, text)
+        else needle
+        for needle in _spoken(place, text, markers)
+    ]
+
+
+def _is_most(needle: Needle, text: str) -> bool:
+    phrase = needle.parts[0]
+    if phrase.startswith(WHOLE):
+        return True
+    return any(
+        phrase in segment
+        and letters(_HOST.sub("", segment.replace(phrase, ""))) <= _BESIDE_LABEL
+        for segment in segments(text)
+    )
+
+
+#: Letters beside a mark in the part of a title or the heading that it stands in.
+_BESIDE_LABEL = 18
+_HOST = re.compile(r"\S+\.[a-z]{2,}\S*")
 
 
 def _said_in_a_sentence(text: str, document: Document, markers: Markers) -> list[Needle]:
@@ -225,7 +343,7 @@ def _said_in_a_sentence(text: str, document: Document, markers: Markers) -> list
             continue
         if mark.unless is not None and mark.unless.any_in(text):
             continue
-        for sentence in _visible_sentences(document):
+        for sentence in _visible_sentences(document, sure=mark.needle.strength != "hint"):
             one, other = mark.one.found_in(sentence), mark.other.found_in(sentence)
             if one and other:
                 found.append(replace(mark.needle, parts=(one[0], other[0])))
@@ -262,9 +380,11 @@ def segments(text: str) -> set[str]:
 SEPARATOR = re.compile(r"\s[-–—|·•:»«/~>]\s|[|·•»—\n]|:\s|\s[-–]")
 
 
-def _visible_sentences(document: Document) -> Iterator[str]:
+def _visible_sentences(document: Document, *, sure: bool) -> Iterator[str]:
+    """The page's sentences; for a sure mark those of its content alone."""
     layout = document.layout
-    for said in [document.title or "", layout.noscript, *(block.text for block in layout.blocks)]:
+    blocks = layout.content if sure else layout.blocks
+    for said in [document.title or "", layout.noscript, *(block.text for block in blocks)]:
         # A Chinese comma often stands where others end a sentence.
         yield from sentences(normalized(said[:2_000]).replace("，", "。"))
 
