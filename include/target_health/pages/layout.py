@@ -104,6 +104,7 @@ _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _OTHER_CODES = re.compile(
     r"(?<![\d.,:])(?:400|401|403|405|408|410|429|451|500|501|502|503|504)(?![\d.,:]\d|\d)"
 )
+_CODE = re.compile(r"[{}<>=;]")
 _CJK = re.compile(r"[぀-ヿ㐀-鿿가-힣฀-๿]")
 _USER_INPUTS = frozenset(("text", "email", "password", "search", "tel", "url", "number", "date"))
 _ASKS_WHO = re.compile(r"mail|user|login|name|phone|first|last|company|subject|zip|city", re.I)
@@ -193,6 +194,14 @@ class Layout:
         if self._visible_lowered is None:
             self._visible_lowered = self.visible.lower()
         return self._visible_lowered
+
+    @property
+    def shows_code(self) -> bool:
+        """Whether source code stands on the page for readers."""
+        return any(
+            block.quoted and block.tag in ("pre", "code") and len(_CODE.findall(block.text)) >= 2
+            for block in self.blocks
+        )
 
     @property
     def told(self) -> int:

@@ -121,10 +121,13 @@ class PaywallWords(_Strict):
 
 
 class MarkersFile(_Strict):
-    """`about` begins, or in a script without spaces stands in, a title of a text on such pages."""
+    """`about` begins, or in a script without spaces stands in, a title of a text on such pages;
+    `about_codes` are words of texts on HTTP, `told_by_a_person` of those who ask for help."""
 
     marks: list[Mark] = []
     about: list[str] = []
+    about_codes: list[str] = []
+    told_by_a_person: list[str] = []
     not_found: NotFound = NotFound()
     paywall: PaywallWords = PaywallWords()
 
@@ -191,6 +194,10 @@ class Markers:
             sentence for file in files for mark in file.marks for sentence in _pairs(mark)
         ]
         self._about = PhraseIndex(_words(word for file in files for word in file.about))
+        self.about_codes = PhraseIndex(_words(word for file in files for word in file.about_codes))
+        self.told_by_a_person = PhraseIndex(
+            _words(word for file in files for word in file.told_by_a_person)
+        )
         not_found = [file.not_found for file in files]
         self.not_found_classes = tuple(
             f" {name.lower()} " for part in not_found for name in part.body_class

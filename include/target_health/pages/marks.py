@@ -124,23 +124,21 @@ def is_about(document: Document, markers: Markers) -> bool:
     layout = document.layout
     if b"<article" in document.lowered or layout.other_codes > 2:
         return True
-    if is_about_codes(document):
+    if is_about_codes(document, markers) or markers.told_by_a_person.any_in(
+        normalized(layout.visible)
+    ):
         return True
     titles = [document.title or "", *document.headings[:1]]
     return any(markers.begins_about(normalized(title)) for title in titles)
 
 
-def is_about_codes(document: Document) -> bool:
-    """Whether a page with some content speaks of HTTP."""
-    return (
-        _SPEAKS_OF_CODES in document.lowered
-        and document.layout.content_letters > CONTENT_LIMIT["hint"] // 2
-        and _SPEAKS_OF_CODES.decode() in document.layout.visible_lowered
+def is_about_codes(document: Document, markers: Markers) -> bool:
+    """Whether a page with some content shows source code or speaks of HTTP."""
+    layout = document.layout
+    return layout.shows_code or (
+        layout.content_letters > CONTENT_LIMIT["hint"] // 2
+        and markers.about_codes.any_in(normalized(layout.visible))
     )
-
-
-#: Words of texts on HTTP; pages that have an error give its number and no more.
-_SPEAKS_OF_CODES = b"status code"
 
 
 def _limit(needle: Needle, hits: list[Needle], document: Document, *, about: bool) -> int:
@@ -150,7 +148,7 @@ def _limit(needle: Needle, hits: list[Needle], document: Document, *, about: boo
     page about them, so beside more than a few lines the page itself must say so too.
     """
     if needle.place == "html":
-        return CONTENT_LIMIT[needle.strength]
+        return 0 if document.layout.shows_code else CONTENT_LIMIT[needle.strength]
     if about:
         return 0
     if needle.strength == "proof":
@@ -163,7 +161,7 @@ def _limit(needle: Needle, hits: list[Needle], document: Document, *, about: boo
     if any(
         other.verdict == needle.verdict
         and other.place not in ("title", "heading")
-        and other.parts != needle.parts
+        and not all(part in needle.parts[0] for part in other.parts)
         for other in hits
     ):
         return CONTENT_LIMIT["strong"]
@@ -297,7 +295,11 @@ def _hits(document: Document, headers: Mapping[str, str], markers: Markers) -> l
         hits += [
             needle
             for needle in _spoken("text", text, markers)
-            if needle.strength == "hint" or all(part in unquoted for part in needle.parts)
+            if needle.strength == "hint"
+            or (
+                all(part in unquoted for part in needle.parts)
+                and not _is_supposed(needle.parts[0], unquoted)
+            )
         ]
     if document.letters <= _HINT_LETTERS:
         hits += _said_in_a_sentence(text, document, markers)
@@ -308,12 +310,24 @@ def _hits(document: Document, headers: Mapping[str, str], markers: Markers) -> l
 QUOTED = re.compile(r"""["“”„«»「『][^"“”„«»「」『』\n]{2,120}["“”«»」』]""")
 
 
+#: “If your address is blocked” says that of nobody.
+_SUPPOSED = re.compile(
+    r"\b(?:if|whether|when|wenn|falls|ob|si|se|als|jeśli|gdy|если|когда)\s(?:\S+\s){0,2}$"
+)
+
+
+def _is_supposed(phrase: str, text: str) -> bool:
+    at = text.find(phrase)
+    return _SUPPOSED.search(text[max(0, at - 40) : at]) is not None
+
+
 def _labels(place: str, text: str, markers: Markers) -> list[Needle]:
     """The marks of a title or of headings. A strong one that is a small part of what is said
     there is a hint: “Access denied when I open a folder” is a question."""
     return [
         replace(needle, strength="hint")
-        if needle.strength == "strong" and not _is_most(needle, text)
+        if needle.strength == "strong"
+        and (not _is_most(needle, text) or (needle.verdict == "soft_block" and "?" in text))
         else needle
         for needle in _spoken(place, text, markers)
     ]
@@ -331,7 +345,7 @@ def _is_most(needle: Needle, text: str) -> bool:
 
 
 #: Letters beside a mark in the part of a title or the heading that it stands in.
-_BESIDE_LABEL = 18
+_BESIDE_LABEL = 10
 _HOST = re.compile(r"\S+\.[a-z]{2,}\S*")
 
 
@@ -345,7 +359,9 @@ def _said_in_a_sentence(text: str, document: Document, markers: Markers) -> list
             continue
         for sentence in _visible_sentences(document, sure=mark.needle.strength != "hint"):
             one, other = mark.one.found_in(sentence), mark.other.found_in(sentence)
-            if one and other:
+            if one and other and not (
+                mark.needle.strength != "hint" and _is_supposed(one[0], sentence)
+            ):
                 found.append(replace(mark.needle, parts=(one[0], other[0])))
                 break
     return found

@@ -37,6 +37,7 @@ def says_missing(text: str, markers: Markers) -> bool:
     """Whether a title, a part of one or a heading says by itself that the page is missing."""
     if not text or len(text) > LONGEST_LABEL:
         return False
+    text = QUOTED.sub(" ", text)
     said = normalized(text)
     if _names(said, markers.not_in_titles) or _YEAR.search(said) or markers.begins_about(said):
         return False

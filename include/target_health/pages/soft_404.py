@@ -146,11 +146,11 @@ def _signs(document: Document, layout: Layout, url: str, markers: Markers) -> Si
     if markup:
         signs.add("markup", markup)
     for part in title_parts(document.title):
-        if says_missing(part, markers) and not is_about_codes(document):
+        if says_missing(part, markers) and not is_about_codes(document, markers):
             signs.add("title", part)
             break
     # A gallery of error pages, a list of status codes or a text on one is none itself.
-    if layout.other_codes <= 1 and not is_about_codes(document):
+    if layout.other_codes <= 1 and not is_about_codes(document, markers):
         _add_said(signs, document, layout, markers)
     if signs.shown and _is_error_url(url):
         signs.add("url", url)
