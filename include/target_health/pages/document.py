@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import cached_property
+from itertools import islice
 
 from lxml import etree
 
-from target_health.pages.charset import to_utf8
+from target_health.pages.charset import to_utf8, wide_charset
 from target_health.pages.layout import Layout, lay_out
 from target_health.pages.markers import Markers
 from target_health.pages.plain_text import collapsed, count_letters
@@ -29,6 +30,9 @@ _LONG_TEXT = 4_500
 
 #: Bytes of an answer that is no markup which are laid out.
 _TEXT_LIMIT = 50_000
+
+#: Headings that are looked at.
+_HEADINGS = 300
 
 #: Elements whose content nobody sees.
 _UNSEEN = ("script", "style", "template", "svg", "math", "object", "audio", "video", "canvas")
@@ -114,14 +118,18 @@ class Document:
     def __init__(self, body: bytes, content_type: str = "") -> None:
         self.size = len(body)
         self.content_hash = hashlib.sha256(body).hexdigest() if body else None
-        self.kind = kind_of(body, content_type)
         capped = body if self.size <= PARSE_LIMIT else body[:PARSE_LIMIT]
         self.truncated = len(capped) < self.size
+        wide = wide_charset(capped)
+        if wide is not None:
+            capped = capped.decode(wide, "replace").encode("utf-8", "replace")
+        self.kind = kind_of(capped, content_type)
         self.charset: str | None = None
         self._marks: frozenset[bytes] | None = None
         self.raw = b""
         if self.kind in ("html", "json", "xml", "text"):
             self.raw, self.charset = to_utf8(capped, content_type or None)
+            self.charset = wide or self.charset
 
     @cached_property
     def lowered(self) -> bytes:
@@ -196,9 +204,7 @@ class Document:
         root = self.body_element if self.body_element is not None else self.seen
         if root is None:
             return ""
-        return collapsed(
-            etree.tostring(root, method="text", encoding="unicode", with_tail=False)
-        )
+        return collapsed(etree.tostring(root, method="text", encoding="unicode", with_tail=False))
 
     @cached_property
     def text_hash(self) -> str | None:
@@ -225,7 +231,7 @@ class Document:
         if self.seen is None:
             return []
         found: list[str] = []
-        for element in self.seen.iter("h1", "h2", "h3"):
+        for element in islice(self.seen.iter("h1", "h2", "h3"), _HEADINGS):
             text = " ".join("".join(element.itertext()).split())
             if text and not _is_link(element, text):
                 found.append(text[:200])

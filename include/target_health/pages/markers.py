@@ -247,7 +247,6 @@ class Markers:
         )
         self.paywall_offer = PhraseIndex(_words(word for part in paywalls for word in part.offer))
 
-
     def begins_about(self, title: str) -> bool:
         """Whether a normalized title begins like that of a text on challenges or errors."""
         return any(

@@ -124,9 +124,9 @@ def is_about(document: Document, markers: Markers) -> bool:
     layout = document.layout
     if b"<article" in document.lowered or layout.other_codes > 2:
         return True
-    if is_about_codes(document, markers) or markers.told_by_a_person.any_in(
-        normalized(layout.visible)
-    ):
+    if layout.shows_code or is_about_codes(document, markers):
+        return True
+    if markers.told_by_a_person.any_in(normalized(layout.visible)):
         return True
     titles = [document.title or "", *document.headings[:1]]
     return any(markers.begins_about(normalized(title)) for title in titles)
@@ -135,9 +135,8 @@ def is_about(document: Document, markers: Markers) -> bool:
 def is_about_codes(document: Document, markers: Markers) -> bool:
     """Whether a page with some content shows source code or speaks of HTTP."""
     layout = document.layout
-    return layout.shows_code or (
-        layout.content_letters > CONTENT_LIMIT["hint"] // 2
-        and markers.about_codes.any_in(normalized(layout.visible))
+    return layout.content_letters > CONTENT_LIMIT["hint"] // 2 and (
+        layout.shows_code or markers.about_codes.any_in(normalized(layout.visible))
     )
 
 
@@ -338,8 +337,7 @@ def _is_most(needle: Needle, text: str) -> bool:
     if phrase.startswith(WHOLE):
         return True
     return any(
-        phrase in segment
-        and letters(_HOST.sub("", segment.replace(phrase, ""))) <= _BESIDE_LABEL
+        phrase in segment and letters(_HOST.sub("", segment.replace(phrase, ""))) <= _BESIDE_LABEL
         for segment in segments(text)
     )
 
@@ -359,8 +357,10 @@ def _said_in_a_sentence(text: str, document: Document, markers: Markers) -> list
             continue
         for sentence in _visible_sentences(document, sure=mark.needle.strength != "hint"):
             one, other = mark.one.found_in(sentence), mark.other.found_in(sentence)
-            if one and other and not (
-                mark.needle.strength != "hint" and _is_supposed(one[0], sentence)
+            if (
+                one
+                and other
+                and not (mark.needle.strength != "hint" and _is_supposed(one[0], sentence))
             ):
                 found.append(replace(mark.needle, parts=(one[0], other[0])))
                 break

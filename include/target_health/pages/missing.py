@@ -71,9 +71,7 @@ def message(text: str, markers: Markers, *, things: bool = False) -> str:
     if not says_gone(said, markers):
         return ""
     return " ".join(
-        sentence
-        for sentence in sentences(said)
-        if _sentence_says(sentence, markers, things=things)
+        sentence for sentence in sentences(said) if _sentence_says(sentence, markers, things=things)
     )
 
 

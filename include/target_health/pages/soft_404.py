@@ -21,8 +21,8 @@ from target_health.pages.missing import (
     is_about_else,
     is_label,
     is_message,
-    message,
     may_say_missing,
+    message,
     says_gone,
     says_missing,
     title_parts,
@@ -168,9 +168,7 @@ def _add_said(signs: Signs, document: Document, layout: Layout, markers: Markers
     # A heading names what the page is about: a product that is out of stock is still shown.
     things = (
         layout.content_letters <= _BARE_LETTERS
-        and all(
-            names_nothing(text, markers) or says_missing(text, markers) for text in headings
-        )
+        and all(names_nothing(text, markers) or says_missing(text, markers) for text in headings)
         and not layout.search_inputs
         and not is_about_else(document.title or "", markers)
     )
@@ -244,9 +242,13 @@ def _answers_not_found(data: object, *, inner: bool = False) -> bool:
         key = str(name).lower()
         if key in _CODE_KEYS and str(value) == "404":
             return True
-        if key in _WORD_KEYS and isinstance(value, str) and len(data) <= _FEW_KEYS:
-            if _SAYS_NOT_FOUND.fullmatch(value.strip().lower()):
-                return True
+        if (
+            key in _WORD_KEYS
+            and isinstance(value, str)
+            and len(data) <= _FEW_KEYS
+            and _SAYS_NOT_FOUND.fullmatch(value.strip().lower())
+        ):
+            return True
         if key in _INNER_KEYS and not inner:
             parts = value if isinstance(value, list) else [value]
             if any(_answers_not_found(part, inner=True) for part in parts[:3]):
