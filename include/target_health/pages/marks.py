@@ -10,23 +10,22 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from target_health.pages.about import is_about
 from target_health.pages.document import Document
+from target_health.pages.hints import HINT_LETTERS, HINT_LINKS, telling_hint
 from target_health.pages.layout import Layout, letters
 from target_health.pages.markers import WHOLE, Markers, Needle, Strength, normalized
 
 #: Letters of content (navigation and links left out) up to which a finding of a strength stands
 #: in place of content. The wordiest block pages (Cloudflare's "What can I do to prevent this",
 #: DataDome's list of reasons) have about 1,500; a short article begins there.
-CONTENT_LIMIT: Mapping[Strength, int] = {"proof": 3_000, "strong": 1_100, "hint": 350}
+CONTENT_LIMIT: Mapping[Strength, int] = {"proof": 3_000, "strong": 1_100, "hint": HINT_LETTERS}
 
 #: Characters of a page's text that phrases are looked for in.
 _SEARCHED = 12_000
 
 #: Letters of a page, navigation and all, above which it is not bare enough for a hint.
 _HINT_LETTERS = 1_500
-
-#: Links beside a hint: a page with a menu to go on by is the site's own.
-_HINT_LINKS = 12
 
 _CONFIDENCE: Mapping[Strength, float] = {"proof": 0.97, "strong": 0.88, "hint": 0.7}
 
@@ -106,9 +105,7 @@ def page_findings(
         if found:  # A refusal that offers a puzzle is a challenge.
             hints = {"challenge": list(filter(_offers_check, hints.get("challenge", [])))}
         found += [
-            _finding(needle)
-            for group in hints.values()
-            for needle in _telling_hint(group, document)
+            _finding(needle) for group in hints.values() for needle in telling_hint(group, document)
         ]
     return _strongest(found)
 
@@ -116,28 +113,6 @@ def page_findings(
 def _offers_check(needle: Needle) -> bool:
     """A widget, or a sentence that asks to solve or confirm something."""
     return needle.place == "html" or len(needle.parts) > 1
-
-
-def is_about(document: Document, markers: Markers) -> bool:
-    """Whether the page tells about challenges and errors: an article, a list of codes, a page
-    whose title asks how or why."""
-    layout = document.layout
-    if b"<article" in document.lowered or layout.other_codes > 2:
-        return True
-    if layout.shows_code or is_about_codes(document, markers):
-        return True
-    if markers.told_by_a_person.any_in(normalized(layout.visible)):
-        return True
-    titles = [document.title or "", *document.headings[:1]]
-    return any(markers.begins_about(normalized(title)) for title in titles)
-
-
-def is_about_codes(document: Document, markers: Markers) -> bool:
-    """Whether a page with some content shows source code or speaks of HTTP."""
-    layout = document.layout
-    return layout.content_letters > CONTENT_LIMIT["hint"] // 2 and (
-        layout.shows_code or markers.about_codes.any_in(normalized(layout.visible))
-    )
 
 
 def _limit(needle: Needle, hits: list[Needle], document: Document, *, about: bool) -> int:
@@ -164,7 +139,7 @@ def _limit(needle: Needle, hits: list[Needle], document: Document, *, about: boo
         for other in hits
     ):
         return CONTENT_LIMIT["strong"]
-    if needle.verdict == "challenge" and document.layout.links > _HINT_LINKS:
+    if needle.verdict == "challenge" and document.layout.links > HINT_LINKS:
         return 0
     return CONTENT_LIMIT["hint"]
 
@@ -183,74 +158,6 @@ def _is_displayed(needle: Needle, layout: Layout) -> bool:
 
 
 _CODE_LIKE = re.compile(r"[={(_<]")
-
-
-def _telling_hint(hints: list[Needle], document: Document) -> list[Needle]:
-    """The hint that a bare page is told by: said twice, said by a page that says nothing else,
-    or a widget or script with nothing around it.
-
-    Applications whose pages are empty before their scripts run load the same scripts, so on such
-    a shell only words count.
-    """
-    layout = document.layout
-    if layout.content_letters > CONTENT_LIMIT["hint"] or not _asks_little(layout):
-        return []
-    spoken = [needle for needle in hints if needle.place in ("title", "heading", "text")]
-    sentences = [needle for needle in spoken if needle.place == "text"]
-    if layout.links > _HINT_LINKS or layout.search_inputs:
-        # A site's own page around it: what is said must stand beside a widget.
-        widget = any(widget in document.lowered for widget in _WIDGETS)
-        return (sentences or spoken)[:1] if widget and not layout.user_inputs else []
-    shell = _SHELL.search(document.lowered) is not None
-    kinds = {(needle.how, _SPOKEN.get(needle.place, needle.place)) for needle in hints}
-    if spoken and len(kinds) > 1 and (sentences or not shell):
-        return (sentences or spoken)[:1]
-    if shell or layout.links > _LONE_LINKS:
-        return []
-    return sentences[:1] or _lone_script(hints, document)
-
-
-def _asks_little(layout: Layout) -> bool:
-    """No form to fill in but the field for a picture's letters."""
-    if not layout.user_inputs:
-        return True
-    return layout.user_inputs == layout.plain_inputs == 1 and layout.images > 0
-
-
-#: A title and a heading say the same thing once.
-_SPOKEN = {"title": "label", "heading": "label"}
-
-
-def _lone_script(hints: list[Needle], document: Document) -> list[Needle]:
-    """A widget or a script on a page that shows nothing else."""
-    layout = document.layout
-    if layout.links or layout.images or layout.content_letters > _NOTHING_BUT_A_LINE:
-        return []
-    scripts = [needle for needle in hints if needle.place == "html"]
-    empty = layout.content_letters <= _NOTHING
-    if empty and any(widget in document.lowered for widget in _WIDGETS):
-        return scripts[:1]
-    if document.size > _SMALL:
-        return []
-    alone = empty and document.lowered.count(b"<script") <= 3
-    return [needle for needle in scripts if alone or needle.how == "javascript_gate"][:1]
-
-
-#: Links on a page that one sentence decides on.
-_LONE_LINKS = 3
-#: Letters of a page with a waiting line on it, and of one with nothing.
-_NOTHING_BUT_A_LINE = 60
-_NOTHING = 20
-#: Bytes of a page that holds a redirecting script and no more.
-_SMALL = 6_000
-
-#: Elements that captcha services fill.
-_WIDGETS = (b"data-sitekey", b"g-recaptcha", b"h-captcha", b"cf-turnstile", b"geetest_")
-#: Elements that applications fill.
-_SHELL = re.compile(
-    rb"""id=["']?(?:root|app|__next|__nuxt|react-root|q-app|main-app|svelte|___gatsby|ember\d*"""
-    rb"""|app-root|application)["'>\s]|<app-root|ng-app|ng-version|type=["']module["']"""
-)
 
 
 def _is_form(layout: Layout) -> bool:

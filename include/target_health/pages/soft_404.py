@@ -12,10 +12,11 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from target_health.pages.about import is_about_codes
 from target_health.pages.document import Document
 from target_health.pages.layout import Block, Layout, letters
 from target_health.pages.markers import Markers, normalized
-from target_health.pages.marks import Finding, is_about_codes
+from target_health.pages.marks import Finding
 from target_health.pages.missing import (
     LONGEST_LABEL,
     is_about_else,
