@@ -1,4 +1,4 @@
-"""Which hint a bare page is told by: a mark that stands on many pages decides where little else is."""
+"""Which hint decides: a mark that stands on many pages, on one with little else."""
 
 from __future__ import annotations
 

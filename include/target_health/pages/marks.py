@@ -132,10 +132,11 @@ def _limit(needle: Needle, hits: list[Needle], document: Document, *, about: boo
         return 0
     if needle.place == "text":
         return CONTENT_LIMIT["strong"] * 2 // 3
+    labels = normalized("\n".join([document.title or "", *document.headings]))
     if any(
         other.verdict == needle.verdict
         and other.place not in ("title", "heading")
-        and not all(part in needle.parts[0] for part in other.parts)
+        and not all(part in labels for part in other.parts)
         for other in hits
     ):
         return CONTENT_LIMIT["strong"]

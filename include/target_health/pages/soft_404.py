@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from target_health.pages.about import is_about_codes
+from target_health.pages.about import is_about_codes, is_told
 from target_health.pages.document import Document
 from target_health.pages.layout import Block, Layout, letters
 from target_health.pages.markers import Markers, normalized
@@ -151,7 +151,11 @@ def _signs(document: Document, layout: Layout, url: str, markers: Markers) -> Si
             signs.add("title", part)
             break
     # A gallery of error pages, a list of status codes or a text on one is none itself.
-    if layout.other_codes <= 1 and not is_about_codes(document, markers):
+    if (
+        layout.other_codes <= 1
+        and not is_about_codes(document, markers)
+        and not is_told(document, markers)
+    ):
         _add_said(signs, document, layout, markers)
     if signs.shown and _is_error_url(url):
         signs.add("url", url)
