@@ -195,10 +195,12 @@ def _hits(document: Document, headers: Mapping[str, str], markers: Markers) -> l
         text = normalized(
             f"{document.title or ''} {layout.visible[:_SEARCHED]} {layout.noscript[:2_000]}"
         )
-        unquoted = normalized(
-            f"{document.title or ''} {QUOTED.sub(' ', layout.visible[:_SEARCHED])}"
-            f" {layout.noscript[:2_000]}"
-        )
+        unquoted = text
+        if document.kind == "html":
+            unquoted = normalized(
+                f"{document.title or ''} {QUOTED.sub(' ', layout.visible[:_SEARCHED])}"
+                f" {layout.noscript[:2_000]}"
+            )
         hits += [
             needle
             for needle in _spoken("text", text, markers)
