@@ -27,14 +27,18 @@ _WIDE_STARTS = (
     (b"\x00<", "utf-16-be"),
 )
 
-#: Charsets of central Europe and the like, which a detector takes for western ones and these for
-#: them where a page has few letters to tell by; and the languages that are written in them.
+#: Charsets that a detector takes for one another, and the Windows one of a page's language, where
+#: there are few letters to tell by.
 _OTHER_LATIN = re.compile(
     r"(?:cp125[0478]|iso8859_(?:2|3|4|9|10|13|14|16)|mac_\w+|cp(?:437|85\d|86\d|775))$"
 )
-_THEIR_LANGUAGES = re.compile(
-    rb"<html[^>]*\blang=[\"']?(?:pl|cs|sk|hu|ro|hr|sl|sr|bs|sq|tr|et|lv|lt|vi)\b", re.I
-)
+_LANGUAGE = re.compile(rb"<html[^>]*\blang=[\"']?([a-z]{2})\b", re.I)
+_BY_LANGUAGE = {
+    **dict.fromkeys(("pl", "cs", "sk", "hu", "ro", "hr", "sl", "sr", "bs", "sq"), "cp1250"),
+    **dict.fromkeys(("et", "lv", "lt"), "cp1257"),
+    "tr": "cp1254",
+    "vi": "cp1258",
+}
 _FEW_LETTERS = 40
 
 _HIGH_BYTE = re.compile(rb"[\x80-\xff]")
@@ -113,10 +117,8 @@ def _detect(body: bytes) -> str:
     start = max(0, first.start() - 256) if first else 0
     best = from_bytes(body[start : start + _DETECT_BYTES]).best()
     found = best.encoding if best is not None else "cp1252"
-    if (
-        _OTHER_LATIN.match(found)
-        and len(_HIGH_BYTE.findall(body[:_SAMPLE_BYTES])) < _FEW_LETTERS
-        and not _THEIR_LANGUAGES.search(body[:2_048])
-    ):
-        return "cp1252"
+    few = len(_HIGH_BYTE.findall(body[:_SAMPLE_BYTES])) < _FEW_LETTERS
+    if few and _OTHER_LATIN.match(found):
+        language = _LANGUAGE.search(body[:2_048])
+        return _BY_LANGUAGE.get(language[1].decode().lower() if language else "", "cp1252")
     return found
