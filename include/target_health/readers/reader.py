@@ -77,6 +77,10 @@ class LineReader(ABC):
         """Whether a line number is no line of the log at all, but its header."""
         return False
 
+    def count(self, chunk: LineChunk) -> int:
+        """How many of a chunk's lines are counted: records, without a header."""
+        return len(chunk) - self.is_header(chunk.first_line)
+
     def cut(self, data: bytes, start: int) -> int:
         """Where the first record that ends at or after ``start + 1`` ends; 0 when none does."""
         return whole_lines(data, start)

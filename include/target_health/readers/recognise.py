@@ -15,12 +15,12 @@ from typing import Any
 import duckdb
 
 from target_health.config.sources import FILE_MTIME, Source
-from target_health.readers import heritrix, parquet, scrapy_console
+from target_health.readers import heritrix, parquet, scrapy_console, times
 from target_health.readers.csv_lines import CsvLines
 from target_health.readers.heritrix import Heritrix
 from target_health.readers.json_lines import JsonLines
-from target_health.readers.names import NATIVE, columns_for
-from target_health.readers.raw import NULL_WORDS, Column, Reading, Refusal
+from target_health.readers.names import NATIVE, columns_for, has_decimal_commas
+from target_health.readers.raw import Column, Reading, Refusal
 from target_health.readers.reader import LineReader
 from target_health.readers.scrapy_console import ScrapyConsole
 from target_health.readers.sql_text import literal
@@ -38,10 +38,9 @@ READERS: dict[str, type[LineReader]] = {
 SAMPLE_LINES = 500
 DELIMITERS = ",;\t|"
 COMPRESSED_SUFFIX = re.compile(r"\.(gz|zst|zstd)$", re.IGNORECASE)
-DAY_MONTH = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(.*)")
 TEXT_ONLY = "pages are judged by their text alone: marks in links, forms and scripts cannot be seen"
-DATE_ONLY = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{8}")
 ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?")
+ACCESS_LOG = re.compile(r'\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:[\d:]{8} [+-]\d{4}\] "')
 NO_TIME = (
     "has no column with a time of day: set ts: to the column that has it in sources.yaml, or "
     "ts: file_mtime to take the file's own time"
@@ -76,6 +75,11 @@ def recognise(name: str, head: bytes, source: Source) -> Reading | Refusal:
         return scrapy_console.reading(lines)
     if kind in ("parquet", "warc"):
         return Refusal(f"is not read as {kind}: it does not begin like one")
+    if lines and sum(bool(ACCESS_LOG.match(line)) for line in lines) * 2 >= len(lines):
+        return Refusal(
+            "is a web server's access log: it tells who asked that server, not what a crawler was "
+            "served; give the crawler's own log"
+        )
     return Refusal(
         "is in no format that is known: name format: and columns: in sources.yaml "
         "(native, jsonl, csv, parquet, heritrix, scrapy_console, warc)"
@@ -209,13 +213,14 @@ def _csv_reading(lines: list[str], source: Source) -> Reading | Refusal:
     columns, notes = columns_for([(name,) for name in header], samples, source)
     reading = _checked("csv", columns, notes, samples, source)
     if isinstance(reading, Refusal):
-        return reading
+        return Refusal(reading.reason, Reading("csv", header=tuple(header), delimiter=delimiter))
     return Reading(
         "csv",
         reading.columns,
         header=tuple(header),
         delimiter=delimiter,
         ts_format=reading.ts_format,
+        decimal_comma=reading.decimal_comma,
         ts_from_file=reading.ts_from_file,
         notes=reading.notes,
     )
@@ -254,18 +259,31 @@ def _checked(
         return Refusal(f"has no column {wanted.column!r}, which sources.yaml names for ts")
     if "ts" not in columns:
         return Refusal(f"{NO_TIME} (columns: {there})")
-    values = [
-        str(value).strip()
-        for value in samples.get(columns["ts"].path, [])
-        if str(value).strip().lower() not in NULL_WORDS
-    ]
-    if values and not source.ts_format and all(DATE_ONLY.fullmatch(value) for value in values):
-        return Refusal(f"{NO_TIME}; {columns['ts'].label!r} holds dates only")
-    ts_format = source.ts_format or day_month_format(values)
+    if wanted is not None and wanted.time and not columns["ts"].clock:
+        return Refusal(f"has no column {wanted.time!r}, which sources.yaml names for ts")
+    columns = times.with_clock(columns, samples)
+    values = times.sampled(columns["ts"], samples)
+    if values and not source.ts_format and all(times.DATE_ONLY.fullmatch(v) for v in values):
+        return Refusal(
+            f"{NO_TIME}; {columns['ts'].label!r} holds dates only (with a column of times beside "
+            "it: ts: {column: …, time: …})"
+        )
+    ts_format = source.ts_format or times.day_month_format(values)
     if ts_format and not source.ts_format:
         notes = [*notes, f"took {columns['ts'].label!r} for {ts_format}"]
-    iso = kind == "jsonl" and _are_iso(samples.get(columns["ts"].path, []), source)
-    return Reading(kind, columns, ts_format=ts_format, iso_times=iso, notes=tuple(notes))
+    commas = kind != "parquet" and has_decimal_commas(columns, samples)
+    if commas:
+        notes = [*notes, "took the commas in numbers for decimal ones, as in 0,5"]
+    return Reading(
+        kind,
+        columns,
+        ts_format=ts_format,
+        decimal_comma=commas,
+        iso_times=kind == "jsonl"
+        and not columns["ts"].clock
+        and _are_iso(samples.get(columns["ts"].path, []), source),
+        notes=tuple(notes),
+    )
 
 
 def _are_iso(values: list[Any], source: Source) -> bool:
@@ -276,28 +294,6 @@ def _are_iso(values: list[Any], source: Source) -> bool:
         and source.ts_format is None
         and all(isinstance(value, str) and ISO.fullmatch(value) for value in values)
     )
-
-
-def day_month_format(values: list[str]) -> str | None:
-    """A strptime format when the values themselves show which of the numbers is the day."""
-    matches = [DAY_MONTH.fullmatch(value) for value in values]
-    found = [match for match in matches if match]
-    if not found or len(found) != len(values):
-        return None
-    first = max(int(match[1]) for match in found)
-    second = max(int(match[3]) for match in found)
-    if (first > 12) == (second > 12):
-        return None
-    mark = found[0][2]
-    order = ("%d", "%m") if first > 12 else ("%m", "%d")
-    rest = found[0][5]
-    clock = re.fullmatch(r"(,?[ T])(\d{1,2}):(\d\d)(:\d\d)?(\.\d+)?( ?[AaPp][Mm])?", rest)
-    if not clock:
-        return None
-    time = "%I" if clock[6] else "%H"
-    time += ":%M" + (":%S" if clock[4] else "") + (".%f" if clock[5] else "")
-    time += (" %p" if (clock[6] or "").startswith(" ") else "%p") if clock[6] else ""
-    return f"{order[0]}{mark}{order[1]}{mark}%Y{clock[1]}{time}"
 
 
 def records_reading(
