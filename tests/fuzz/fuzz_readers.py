@@ -53,6 +53,14 @@ SEEDS = {
     b"<GET https://a.example/> (failed 1 times): 503 Service Unavailable\n",
     "warc": warc(2) + arc(1),
 }
+#: More contents to start from, whose format is to be recognised.
+MORE_SEEDS = (
+    "sep=;\nDatum;Uhrzeit;Adresse;Antwortcode;Antwortzeit (s);Größe\n"
+    "31.01.2026;14:00:00;https://a.example/;200;0,53;12,3 KB\n"
+    "31.01.2026;14:00:01;https://a.example/x;404;1.234,5;1.024\n".encode(),
+    b'{"date": "2026-01-31", "time": "14:00:00", "request": {"target": {"url": "a.example"}}, '
+    b'"code": "n/a", "latency": "0,5"}\n' * 3,
+)
 TOKENS = [
     b"\0", b"\n", b"\r\n", b"\r", b'"', b",", b"{", b"}", b"[", b"]", b":", b"null", b"\xff\xfe",
     b"\xef\xbb\xbf", b"\xe9", b"\\u0000", b"\\ud83d", b"-1", b"1e999", b"NaN", b"99999999999999",
@@ -87,7 +95,7 @@ class Checker:
             self.number, "log", "fuzz", source, reading, datetime(2026, 1, 31),
             Spool(self.directory, self.directory, self.redaction),
         )  # fmt: skip
-        headers = int(reader.is_header(1))
+        headers = reading.header_lines if reader.is_header(1) else 0
         lines = 0
         for chunk in reader.chunks(
             content.blocks(), Position(), max_line=1 << 20, take_open_end=lambda: True
@@ -137,8 +145,8 @@ def run_random(seconds: float, seed: int = 0, rounds: int | None = None) -> int:
         until = time.monotonic() + seconds
         done = 0
         while time.monotonic() < until and (rounds is None or done < rounds):
-            name = chance.choice(list(SEEDS))
-            data = mutated(SEEDS[name], chance)
+            name = chance.choice([*SEEDS, None])
+            data = mutated(SEEDS[name] if name else chance.choice(MORE_SEEDS), chance)
             try:
                 checker.check(data, name if chance.random() < 0.5 else None)
             except Exception:

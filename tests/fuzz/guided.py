@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import atheris
 
 with atheris.instrument_imports(include=["target_health.readers", "target_health.landing"]):
-    from tests.fuzz.fuzz_readers import SEEDS, Checker
+    from tests.fuzz.fuzz_readers import MORE_SEEDS, SEEDS, Checker
 
 FORMATS = [None, *SEEDS]
 
@@ -32,6 +32,8 @@ def main(arguments: list[str]) -> None:
     for place, seed in enumerate(SEEDS.values(), start=1):
         (corpus / f"told-{place}").write_bytes(bytes([place]) + seed)
         (corpus / f"recognised-{place}").write_bytes(b"\0" + seed)
+    for place, seed in enumerate(MORE_SEEDS):
+        (corpus / f"more-{place}").write_bytes(b"\0" + seed)
     atheris.Setup([sys.argv[0], "-max_len=16384", *arguments, str(corpus)], one)
     atheris.Fuzz()
 

@@ -131,3 +131,40 @@ def test_one_event_in_two_sources_lands_once(landing: Landing) -> None:
     assert outcome(landing.land()) == (1, 1, 0)
     landing.put("d/1.jsonl", (line % "e1").replace("/x", "/another"))
     assert outcome(landing.land()) == (1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"sep=;\nTimestamp;URL;Status Code\n2026-01-31T14:00:00;{URL};200\n",
+        f'"Internal - All"\n\n"Address","Status Code","Crawl Timestamp"\n"{URL}","200","{TS}"\n',
+        f"URL,HTTP Status Code,HTTP Status,Crawl Date\n{URL},200,Success,2026-01-31 14:00\n",
+        f"Date Crawled,Target,HTTP Status,HTTP Status Code,Referer\n{TS},{URL},OK,200,{URL}\n",
+        f"Zeitstempel;Größe;URL;HTTP-Status\n31.01.2026 14:00;1.024;{URL};200\n".encode("cp1252"),
+        f'{{"@timestamp": "{TS}", "url": {{"full": "{URL}"}}, '
+        '"http": {"response": {"status_code": 200}}, "referer": "https://other.example/"}\n',
+        f'{{"at": "{TS}", "req": {{"target": "{URL}"}}, "res": {{"code": 200}}}}\n',
+    ],
+)
+def test_a_title_odd_names_and_deep_fields(landing: Landing, text: str | bytes) -> None:
+    landing.put("x/log.csv", text)
+    assert outcome(landing.land()) == (1, 0, 0)
+    assert landing.rows("ts, url, status") == [(AT, URL, 200)]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f'[{{"ts": "{TS}", "url": "{URL}"}}]', "jq -c"),
+        (f'[\n  {{\n    "ts": "{TS}",\n    "url": "{URL}"\n  }}\n]\n', "jq -c"),
+        (f'{{"ts": "{TS}", "path": "/x", "referer": "{URL}", "lastModified": 1}}\n', "url"),
+        (f'{{"url": "{URL}", "last_modified": "{TS}", "status": 200}}\n', "time of day"),
+    ],
+)
+def test_refused_in_one_line_that_says_why(landing: Landing, text: str, says: str) -> None:
+    landing.put("x/log.json", text)
+    report = landing.land()
+    assert report.rows == 0
+    assert report.quarantined == len(text.splitlines())
+    shown = " ".join([*report.sources["x"].all_notes, *report.sources["x"].quarantined])
+    assert says in shown

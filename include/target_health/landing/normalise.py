@@ -70,7 +70,7 @@ ERROR_WORDS = (
 
 #: Units that home-made logs write behind a number, in lower case.
 LATENCY_UNITS = "us|µs|ms|msecs?|millis|milliseconds?|s|secs?|seconds?|sek|seg|m|min"
-SIZE_UNITS = "b|bytes?|[kmg]|[kmg]i?b|octets"
+SIZE_UNITS = "b|bytes?|[kmg]|[kmg]i?b|[kmg]?o|octets"
 
 #: Larger counts are no sizes but garbage, and no longer exact as a double.
 MAX_COUNT = 9_007_199_254_740_992

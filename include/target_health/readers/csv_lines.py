@@ -59,10 +59,13 @@ class CsvLines(LineReader):
         self._clock = index.get(clock[0]) if clock else None
 
     def is_header(self, line: int) -> bool:
-        return line == 1 and self.reading.has_header
+        return line <= self.reading.header_lines
+
+    def _headers_in(self, chunk: LineChunk) -> int:
+        return min(max(self.reading.header_lines + 1 - chunk.first_line, 0), len(chunk))
 
     def count(self, chunk: LineChunk) -> int:
-        first = int(self.is_header(chunk.first_line))
+        first = self._headers_in(chunk)
         records = self._records(chunk, first)
         return len(chunk) - first if records is None else len(records)
 
@@ -171,7 +174,7 @@ class CsvLines(LineReader):
 
     def _table(self, chunk: LineChunk, chains: np.ndarray) -> pa.Table:
         """Columns ``c0…`` with ``line``, ``chain``, ``reread``: a row a record."""
-        first = 1 if self.is_header(chunk.first_line) else 0
+        first = self._headers_in(chunk)
         records = self._records(chunk, first)
         starts = [start for start, _ in records] if records is not None else None
         data = memoryview(chunk.data)[int(chunk.offsets[first]) :]

@@ -105,13 +105,19 @@ NAMES: dict[str, tuple[str, ...]] = {
         "lien",
         "indirizzo",
         "endereco",
+        "url_full",
+        "direccion_url",
+        "url_effective",
+        "effective_url",
+        "final_url",
+        "response_url",
     ),
     "site": ("site",),
     "page_type": ("page_type", "pagetype"),
     "status": (
         "status_code",
-        "http_status",
         "http_status_code",
+        "http_status",
         "statuscode",
         "response_status_code",
         "response_code",
@@ -286,10 +292,20 @@ SECONDS = frozenset(
     }
 )
 SECOND_SUFFIXES = ("_s", "_sec", "_secs", "_sek", "_seconds", "_segundos", "_sekunden", "_secondes")
+#: Objects with names of their own inside.
+OWN_CONTENT = frozenset({"item", "items", "data", "headers", "response_headers", "route"})
 UNIT_SUFFIX = re.compile(
-    r"_(ms|millis|milliseconds|msec|us|micros|s|sec|secs|sek|seconds|segundos|sekunden|secondes|"
+    r"(_in)?_(ms|millis|milliseconds|msec|us|micros|s|sec|secs|sek|seconds|segundos|sekunden|secondes|"
     r"bytes?|octets)$"
 )
+#: What a column's values look like that is one of the two required fields, whatever its name.
+URL_VALUE = re.compile(r"https?://[^\s/]+", re.IGNORECASE)
+TIME_VALUE = re.compile(
+    r"(\d{4}[-/]\d\d?[-/]\d\d?|\d\d?[-/.]\d\d?[-/.](\d{4}|\d\d)),?[T ]\d\d?:\d\d"
+)
+#: Columns whose URLs and times are not the fetch's own.
+OTHER_URLS = re.compile(r"refer|parent|canonical|source|from|image|proxy|screenshot|location|host")
+OTHER_TIMES = re.compile(r"modif|expir|publish|valid|updated|lastmod|birth|due|next")
 #: A median of at least this many is taken for milliseconds: no crawler's median fetch takes
 #: 30 s, and one of 30 ms is faster than any site far away.
 MILLISECONDS_FROM = 30.0
@@ -329,10 +345,30 @@ def columns_for(
                 notes += guess
             clock = by_label.get(wanted.time, ()) if wanted.time else ()
             taken[name] = Column(path, factor, clock)
-    used = {path for column in taken.values() for path in (column.path, column.clock)}
+    notes += _by_common_names(taken, available, samples)
+    notes += _by_values(taken, available, samples)
+    return taken, notes
+
+
+def _used(taken: Mapping[str, Column]) -> set[tuple[str, ...]]:
+    return {path for column in taken.values() for path in (column.path, column.clock)}
+
+
+def _by_common_names(
+    taken: dict[str, Column],
+    available: Sequence[tuple[str, ...]],
+    samples: Mapping[tuple[str, ...], Iterable[object]],
+) -> list[str]:
+    """Add what is recognised by its name; returns notes on guesses."""
+    notes: list[str] = []
+    used = _used(taken)
     by_name: dict[str, tuple[str, ...]] = {}
     for path in available:
         by_name.setdefault(plain("_".join(path)), path)
+    for path in available:  # a name may stand deeper: http.response.status_code
+        if len(path) > 1 and plain(path[0]) not in OWN_CONTENT:
+            for start in (-2, -1):
+                by_name.setdefault(plain("_".join(path[start:])), path)
     for path in available:  # a name may end with its unit: "Antwortzeit (ms)"
         by_name.setdefault(UNIT_SUFFIX.sub("", plain("_".join(path))), path)
     for name, names in NAMES.items():
@@ -340,7 +376,7 @@ def columns_for(
             continue
         for candidate in names:
             path = by_name.get(candidate, ())
-            if not path or path in used:
+            if not path or path in used or not _can_be(name, samples.get(path, ())):
                 continue
             factor = 1.0
             if name == "latency_ms":
@@ -349,7 +385,47 @@ def columns_for(
             taken[name] = Column(path, factor)
             used.add(path)
             break
-    return taken, notes
+    return notes
+
+
+def _by_values(
+    taken: dict[str, Column],
+    available: Sequence[tuple[str, ...]],
+    samples: Mapping[tuple[str, ...], Iterable[object]],
+) -> list[str]:
+    """Add a required field that only one column's values look like; returns notes on guesses."""
+    notes: list[str] = []
+    for name, looks, other in (("url", URL_VALUE, OTHER_URLS), ("ts", TIME_VALUE, OTHER_TIMES)):
+        if name in taken:
+            continue
+        alike = [
+            path
+            for path in available
+            if path not in _used(taken)
+            and not other.search(plain(path[-1]))
+            and _all(looks, samples, path)
+        ]
+        if len(alike) == 1:
+            taken[name] = Column(alike[0])
+            notes.append(f"took {taken[name].label!r} for {name}, by what is in it")
+    return notes
+
+
+def _can_be(name: str, values: Iterable[object]) -> bool:
+    """Whether a column of this name can hold the field: a status has three digits somewhere."""
+    if name != "status":
+        return True
+    texts = [str(value) for value in values if str(value).strip().lower() not in NULL_WORDS]
+    return not texts or any(re.search(r"\d", text) for text in texts)
+
+
+def _all(
+    looks: re.Pattern[str],
+    samples: Mapping[tuple[str, ...], Iterable[object]],
+    path: tuple[str, ...],
+) -> bool:
+    texts = [str(value).strip() for value in samples.get(path, ())]
+    return bool(texts) and all(looks.match(text) for text in texts)
 
 
 def latency_factor(path: tuple[str, ...], values: Iterable[object]) -> tuple[float, list[str]]:

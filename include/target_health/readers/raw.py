@@ -101,7 +101,8 @@ class Column:
 class Reading:
     """How one file is read: recognised once, kept in the ledger for as long as it grows.
 
-    ``columns`` maps raw fields to the log's columns. ``header`` lists a CSV's columns.
+    ``columns`` maps raw fields to the log's columns. ``header`` lists a CSV's columns,
+    which stand in the last of its ``header_lines``.
     ``ts_from_file`` takes the file's modification time as every fetch's time; ``iso_times`` says
     that the times seen are ISO 8601 with a time of day, in UTC or with an offset.
     ``decimal_comma`` says that numbers are written like 1.234,5.
@@ -112,7 +113,7 @@ class Reading:
     format: str
     columns: dict[str, Column] = field(default_factory=dict)
     header: tuple[str, ...] = ()
-    has_header: bool = True
+    header_lines: int = 1
     delimiter: str = ","
     ts_format: str | None = None
     decimal_comma: bool = False

@@ -70,7 +70,7 @@ class LineReader(ABC):
             take_open_end=take_open_end,
             cut=self.cut,
             finished=self.finished,
-            headers=int(self.is_header(1)),
+            headers=self.reading.header_lines if self.is_header(1) else 0,
         )
 
     def is_header(self, line: int) -> bool:
