@@ -293,7 +293,9 @@ SECONDS = frozenset(
 )
 SECOND_SUFFIXES = ("_s", "_sec", "_secs", "_sek", "_seconds", "_segundos", "_sekunden", "_secondes")
 #: Objects with names of their own inside.
-OWN_CONTENT = frozenset({"item", "items", "data", "headers", "response_headers", "route"})
+OWN_CONTENT = frozenset(
+    {"item", "items", "data", "headers", "response_headers", "resp_headers", "route"}
+)
 UNIT_SUFFIX = re.compile(
     r"(_in)?_(ms|millis|milliseconds|msec|us|micros|s|sec|secs|sek|seconds|segundos|sekunden|secondes|"
     r"bytes?|octets)$"

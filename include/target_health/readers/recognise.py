@@ -299,7 +299,7 @@ def _checked(
     source: Source,
 ) -> Reading | Refusal:
     """A reading, or why the columns are not enough for one."""
-    there = ", ".join(".".join(path) for path in samples if len(path) == 1)[:300]
+    there = ", ".join(dict.fromkeys(path[0] for path in samples))[:300]
     if "url" not in columns and source.constants.site is None:
         return Refusal(f"has no column for url: set url: in sources.yaml (columns: {there})")
     wanted = source.columns.get("ts")
