@@ -168,3 +168,28 @@ def test_refused_in_one_line_that_says_why(landing: Landing, text: str, says: st
     assert report.quarantined == len(text.splitlines())
     shown = " ".join([*report.sources["x"].all_notes, *report.sources["x"].quarantined])
     assert says in shown
+
+
+def test_an_array_of_an_object_a_line(landing: Landing) -> None:
+    """Scrapy's JSON feed."""
+    rows = [f'{{"timestamp": "{TS}", "url": "{URL}/{n}", "status": 200}}' for n in range(3)]
+    landing.put("x/feed.json", "[\n" + ",\n".join(rows) + "\n]")
+    assert outcome(landing.land()) == (3, 2, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Jan 31 2026 14:00:00",
+        "January 31, 2026 2:00 PM",
+        "31 January 2026 14:00:00",
+        "2026-01-31_14-00-00",
+        "20260131 140000",
+        "2026-01-31 15:00:00 +01:00",
+        "2026-01-31 15:00:00.000 +0100",
+    ],
+)
+def test_times_in_words_and_without_marks(landing: Landing, text: str) -> None:
+    landing.put("x/log.csv", f'time;url;status\n"{text}";{URL};HTTP 200\n')
+    assert outcome(landing.land()) == (1, 0, 0)
+    assert landing.rows("ts, status") == [(AT, 200)]

@@ -55,6 +55,18 @@ FORMATS_WITHOUT_ZONE = (
     "%b %d, %Y %H:%M:%S",
     "%b %d, %Y %I:%M:%S %p",
     "%Y-%m-%d %I:%M:%S %p",
+    "%b %d %Y %H:%M:%S",
+    "%B %d, %Y %H:%M:%S",
+    "%B %d, %Y %I:%M %p",
+    "%B %d, %Y %I:%M:%S %p",
+    "%d %B %Y %H:%M:%S",
+    "%d %b %Y %H:%M",
+    "%Y-%m-%d_%H:%M:%S",
+    "%Y-%m-%d_%H-%M-%S",
+    "%Y-%m-%d %H-%M-%S",
+    "%Y%m%d %H%M%S",
+    "%Y%m%d_%H%M%S",
+    "%Y%m%d-%H%M%S",
 )
 
 ERRORS = ("connection_reset", "timeout", "dns", "tls", "proxy", "aborted", "other")
@@ -182,7 +194,7 @@ def status_sql(value: str) -> str:
     """The status code of ``200``, ``"200"``, ``200 OK``, ``HTTP/1.1 200 OK``."""
     return (
         f"coalesce(TRY_CAST({value} AS DOUBLE), TRY_CAST(regexp_extract({value}::VARCHAR, "
-        f"'^\\s*(?:HTTP/[0-9.]+\\s+)?([0-9]{{3}})\\b', 1) AS DOUBLE))"
+        f"'^\\s*(?:HTTP(?:/[0-9.]+)?\\s+)?([0-9]{{3}})\\b', 1) AS DOUBLE))"
     )
 
 

@@ -31,6 +31,8 @@ FAST_NUMBERS = frozenset({"status", "latency_ms", "bytes", "attempts"})
 #: Fields that keep their JSON.
 AS_JSON = frozenset({"item", "evidence", "route"})
 BLANK = "blank line"
+#: Lines of an array that is written an object a line, as Scrapy's JSON feed is.
+BRACKETS = ("[", "]", "],")
 #: Response headers that stand in columns of their own, as advertools has them.
 HEADER_PREFIX = "resp_headers_"
 
@@ -54,6 +56,10 @@ class JsonLines(LineReader):
         stripped = text.replace("\0", "").strip().lstrip("\ufeff").strip()
         if not stripped:
             return Skip(BLANK) if "\0" not in text else Bad("only NUL bytes")
+        if stripped in BRACKETS:
+            return Skip("bracket of an array")
+        if stripped.endswith("},"):  # one of the objects of an array, each on a line
+            stripped = stripped[:-1]
         try:
             record = json.loads(stripped)
         except (ValueError, RecursionError):

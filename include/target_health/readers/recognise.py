@@ -147,7 +147,7 @@ def _object(line: str) -> dict[str, Any] | None:
     if not line.lstrip("\ufeff\0 \t").startswith("{"):
         return None
     try:
-        record = json.loads(line.replace("\0", "").strip())
+        record = json.loads(line.replace("\0", "").strip().removesuffix(","))
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
@@ -318,6 +318,11 @@ def _checked(
         return Refusal(
             f"{NO_TIME}; {columns['ts'].label!r} holds dates only (with a column of times beside "
             "it: ts: {column: …, time: …})"
+        )
+    if values and not source.ts_format and all(times.CLOCK_ONLY.fullmatch(v) for v in values):
+        return Refusal(
+            f"has no date: {columns['ts'].label!r} holds a time of day only; name both in "
+            "sources.yaml: ts: {column: …, time: …}"
         )
     ts_format = source.ts_format or times.day_month_format(values)
     if ts_format and not source.ts_format:
