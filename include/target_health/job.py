@@ -239,8 +239,8 @@ def run(
     """The whole hourly job for a range: land, model, validate, score, decide, publish.
 
     With ``act`` the range's end counts as now; without, windows that the clock has not ended yet
-    are left for the next run. Without ``validate`` items are left for the next run. Raises ``UsageError`` for an empty range, and when told to act though
-    a later range has acted.
+    are left for the next run. Without ``validate`` items are left for the next run. Raises
+    ``UsageError`` for an empty range, and when told to act though a later range has acted.
     """
     requested = check_range(start, end)
     if act:

@@ -70,7 +70,7 @@ CREATE TABLE learned_fields (
 -- What was landed before there were checks is validated by a backfill.
 INSERT INTO model_progress
 SELECT
-    'extraction' AS name,
+    'extraction' AS progress_name,
     max(until_at) AS until_at
 FROM model_progress
 WHERE name = 'windows'

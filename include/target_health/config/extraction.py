@@ -12,6 +12,7 @@ class Extraction(Section):
     items_per_run: Positive
     item_megabytes_per_run: Positive
     data_docs_runs_kept: Positive
+    draft_usual_share: Share
     always_share: Share
     min_records: Positive
     fields_kept: Positive

@@ -67,7 +67,10 @@ def docs_configuration(directory: Path, store: Path) -> Any:
 
     return DataContextConfig(
         stores={
-            "expectations_store": {"class_name": "ExpectationsStore", "store_backend": files(store / "suites")},
+            "expectations_store": {
+                "class_name": "ExpectationsStore",
+                "store_backend": files(store / "suites"),
+            },
             "validation_results_store": {
                 "class_name": "ValidationResultsStore",
                 "store_backend": files(store / "results"),

@@ -195,9 +195,7 @@ def later_learned_days(
     return [day for (day,) in rows]
 
 
-def store_coverage(
-    connection: duckdb.DuckDBPyConnection, coverage: pd.DataFrame
-) -> list[str]:
+def store_coverage(connection: duckdb.DuckDBPyConnection, coverage: pd.DataFrame) -> list[str]:
     """Replace the coverage of ``piece_windows``; the sites whose coverage changed."""
     with registered(connection, {"coverage": coverage}), transaction(connection):
         connection.execute(COVERAGE_BEFORE)

@@ -36,9 +36,7 @@ def names(*words: str) -> frozenset[str]:
     return frozenset(words)
 
 
-_BOUNDS = Rule(
-    one_of=names("min_value", "max_value"), optional=names("strict_min", "strict_max")
-)
+_BOUNDS = Rule(one_of=names("min_value", "max_value"), optional=names("strict_min", "strict_max"))
 
 RULES: dict[str, Rule] = {
     "expect_column_values_to_not_be_null": Rule(looks_at_null=True),

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
 
 from target_health.config import Configuration
 from target_health.extraction.collecting import LearnedItems, SuiteItems
-from target_health.extraction.counting import Tally, count_back
+from target_health.extraction.counting import Outcome, Tally, count_back
 from target_health.extraction.fetches import items_of, pieces_of_day
 from target_health.extraction.learned import (
     later_learned_days,
@@ -32,6 +33,9 @@ from target_health.extraction.suites import Suites
 from target_health.modelling.progress import modelled_until, set_modelled_until
 from target_health.paths import Home
 from target_health.warehouse.transactions import transaction
+
+if TYPE_CHECKING:
+    from target_health.extraction.validation import Validation
 
 Progress = Callable[[str], None]
 
@@ -84,7 +88,7 @@ class Run:
     windows: int = 0
     extractions: int = 0
     valid: int = 0
-    validations: list[object] = field(default_factory=list)
+    validations: list[Validation] = field(default_factory=list)
     data_docs: Path | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -167,7 +171,7 @@ class Run:
         for page_type, held in list(self.held.items()):
             if not held.count:
                 continue
-            outcomes = ()
+            outcomes: tuple[Outcome, ...] = ()
             if held.windows:
                 self.progress(f"items: {len(held.windows):,} of page type {page_type or '(none)'}")
                 try:

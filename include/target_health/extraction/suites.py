@@ -16,17 +16,15 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field, field_validator
 
 from target_health.config.files import Section, read_yaml, validated
 from target_health.errors import ConfigurationError
-from target_health.extraction.rules import RULES, TYPE_NAMES
+from target_health.extraction.arguments import Arguments, complaint_about
 
-Arguments = dict[str, Any]
 NAMED_PAGE_TYPE = re.compile(r"""^page_type:\s*["']?(.*?)["']?\s*(?:#.*)?$""", re.MULTILINE)
 
 
@@ -55,63 +53,6 @@ class SuiteFile(Section):
                 if complaint:
                     raise ValueError(f"{name}: {complaint}")
         return value
-
-
-def complaint_about(expectation: str, arguments: Arguments) -> str | None:
-    """What is wrong with an expectation, in a few words; None when nothing is."""
-    rule = RULES.get(expectation)
-    if rule is None:
-        close = get_close_matches(expectation, RULES, 1)
-        hint = f"did you mean {close[0]}?" if close else f"allowed: {', '.join(RULES)}"
-        return f"{expectation}: no expectation that judges each value alone; {hint}"
-    unknown = sorted(set(map(str, arguments)) - rule.allowed)
-    if unknown:
-        return (
-            f"{expectation}: unknown argument {unknown[0]}; "
-            f"allowed: {', '.join(sorted(rule.allowed))}"
-        )
-    missing = sorted(rule.required - arguments.keys())
-    if missing:
-        return f"{expectation}: {missing[0]} is missing"
-    if rule.one_of and all(arguments.get(name) is None for name in rule.one_of):
-        return f"{expectation}: needs {' or '.join(sorted(rule.one_of))}"
-    return complaint_about_values(expectation, arguments)
-
-
-def complaint_about_values(expectation: str, arguments: Arguments) -> str | None:
-    for name, value in arguments.items():
-        if name in ("value_set", "type_list", "regex_list") and (
-            not isinstance(value, list) or not value
-        ):
-            return f"{expectation}: {name} must be a list (got {value!r})"
-        if name in ("min_value", "max_value"):
-            if isinstance(value, bool) or not isinstance(value, int | float | str | None):
-                return f"{expectation}: {name} must be a number or a text (got {value!r})"
-            if "length" in expectation and not isinstance(value, int | None):
-                return f"{expectation}: {name} must be a whole number (got {value!r})"
-        if name == "mostly" and not (
-            isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-        ):
-            return f"{expectation}: mostly must be between 0 and 1 (got {value!r})"
-        if name in ("type_", "type_list"):
-            for word in value if isinstance(value, list) else [value]:
-                if word not in TYPE_NAMES:
-                    return f"{expectation}: no type {word!r}; there are {', '.join(TYPE_NAMES)}"
-        if name in ("regex", "regex_list"):
-            for pattern in value if isinstance(value, list) else [value]:
-                try:
-                    re.compile(pattern)
-                except (re.error, TypeError) as problem:
-                    return f"{expectation}: {pattern!r} is no regular expression: {problem}"
-        if name == "strftime_format" and not isinstance(value, str):
-            return f"{expectation}: strftime_format must be a text (got {value!r})"
-    low, high = arguments.get("min_value"), arguments.get("max_value")
-    if low is not None and high is not None:
-        if isinstance(low, str) != isinstance(high, str):
-            return f"{expectation}: min_value and max_value must both be numbers or both texts"
-        if low > high:
-            return f"{expectation}: min_value {low!r} is above max_value {high!r}"
-    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,13 +138,12 @@ def load_suites(directory: Path) -> Suites:
             continue
         twin = good.get(suite.page_type)
         if twin is not None:
+            digest = digest_of((twin.digest + suite.digest).encode())
             reason = (
                 f"{path.name}: page_type {suite.page_type} has a suite in {twin.name} already; "
                 "keep one"
             )
-            broken[suite.page_type] = BrokenSuite(
-                suite.name, suite.page_type, reason, digest_of((twin.digest + suite.digest).encode())
-            )
+            broken[suite.page_type] = BrokenSuite(suite.name, suite.page_type, reason, digest)
             continue
         good[suite.page_type] = suite
     return Suites({name: good[name] for name in good if name not in broken}, broken)

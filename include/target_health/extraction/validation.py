@@ -40,7 +40,7 @@ class Validation:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A check, the column that it looks at, and the rows whose value is of a kind it cannot take."""
+    """A check, the column that it looks at, and the rows whose value it cannot look at."""
 
     check: Check
     column: str
@@ -62,16 +62,12 @@ def expectation_of(check: Check, column: str) -> Any:
     try:
         return getattr(gx.expectations, name)(column=column, **check.arguments)
     except Exception as problem:
-        raise CannotValidate(
-            f"{check.field}: {check.expectation}: {one_line(problem)}"
-        ) from None
+        raise CannotValidate(f"{check.field}: {check.expectation}: {one_line(problem)}") from None
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
     """A frame that holds values as JSON had them, numbered from 0."""
-    return pd.DataFrame(
-        {name: pd.Series(values, dtype=object) for name, values in columns.items()}
-    )
+    return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
 
 
 def validate(suite: Suite, frame: pd.DataFrame) -> Validation:
