@@ -113,9 +113,8 @@ def check(json: Json = False) -> None:
     if json:
         print_json(rows)
     else:
-        table = Table(
-            "page type", "file", "fields", "expectations", "problem", title=str(directory)
-        )
+        columns = ("page type", "file", "fields", "expectations", "problem")
+        table = Table(*columns, title=str(directory))
         for row in rows:
             table.add_row(*("" if value is None else str(value) for value in row.values()))
         console().print(table)

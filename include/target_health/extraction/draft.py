@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import yaml
@@ -19,6 +20,8 @@ PATTERNS = (r"^https?://\S+$", r"^\d{4}-\d{2}-\d{2}", r"^[A-Z]{2}$", r"^[A-Z]{3}
 # So few different texts, each this often on average, are a fixed set.
 MOST_CHOICES, LEAST_REPEATS = 8, 25
 DEEPEST = 4
+# Of one item, and in all: an item with more keys is keyed by data.
+MOST_FIELDS = 1000
 
 
 @dataclass(slots=True)
@@ -78,21 +81,24 @@ def draft_suite(
     """Profile items (JSON texts) and propose expectations that they meet.
 
     A field is expected to be there when ``usual_share`` of the records have it: what is usually
-    missing is part of a site's own normal. Of items with more
-    fields the ``fields_kept`` most common ones are proposed.
+    missing is part of a site's own normal. The ``fields_kept`` most common fields are proposed.
     """
-    profiles: dict[str, FieldProfile] = {}
+    profiles: defaultdict[str, FieldProfile] = defaultdict(FieldProfile)
     records = 0
     for text in items:
         for record in records_of(text):
             if record is None:
                 continue
             records += 1
-            for path, value in walk(record):
-                profiles.setdefault(path, FieldProfile()).add(value)
-    common = sorted(profiles, key=lambda path: (-profiles[path].known, path))[:fields_kept]
-    kept = {path: profiles[path] for path in profiles if path in set(common)}
-    fields = {path: checks_of(kept[path], records, usual_share) for path in kept}
+            for path, value in islice(walk(record), MOST_FIELDS):
+                if path in profiles or len(profiles) < MOST_FIELDS:
+                    profiles[path].add(value)
+    common = set(sorted(profiles, key=lambda path: (-profiles[path].known, path))[:fields_kept])
+    fields = {
+        path: checks_of(profile, records, usual_share)
+        for path, profile in profiles.items()
+        if path in common
+    }
     return Draft(page_type, records, {path: checks for path, checks in fields.items() if checks})
 
 
