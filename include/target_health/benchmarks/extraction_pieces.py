@@ -18,6 +18,7 @@ from target_health.extraction.validation import (
     expectation_of,
     frame_of,
     great_expectations,
+    passing_context,
     validate,
 )
 
@@ -103,9 +104,7 @@ def great_expectations_alone(items: int) -> Report:
         frame = frame_of(read_items(suite, items).columns)
         expectations = [expectation_of(check, check.field) for check in suite.checks]
         began = time.perf_counter()
-        context = gx.get_context(mode="ephemeral")
-        context.variables.progress_bars = {"globally": False}
-        asset = context.data_sources.add_pandas("items").add_dataframe_asset(suite.name)
+        asset = passing_context().data_sources.add_pandas("items").add_dataframe_asset(suite.name)
         batch = asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": frame})
         batch.validate(gx.ExpectationSuite(name=suite.name, expectations=expectations))
         seconds += time.perf_counter() - began

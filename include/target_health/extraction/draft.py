@@ -19,6 +19,7 @@ from target_health.extraction.items import Record, records_of
 PATTERNS = (r"^https?://\S+$", r"^\d{4}-\d{2}-\d{2}", r"^[A-Z]{2}$", r"^[A-Z]{3}$")
 # So few different texts, each this often on average, are a fixed set.
 MOST_CHOICES, LEAST_REPEATS = 8, 25
+PLAIN_TEXT = re.compile(r"[A-Za-z_][A-Za-z0-9_. -]*[A-Za-z0-9_]|[A-Za-z_]")
 DEEPEST = 4
 # Of one item, and in all: an item with more keys is keyed by data.
 MOST_FIELDS = 1000
@@ -155,12 +156,20 @@ def bounds_of(profile: FieldProfile) -> Arguments:
 
 
 def scalar(text: str) -> str:
-    """A text as a YAML key or value."""
-    return yaml.safe_dump(text, allow_unicode=True, width=10_000).split("\n")[0]
+    """A text as a YAML key or value, on one line."""
+    if PLAIN_TEXT.fullmatch(text) and text.isascii() and yaml.safe_load(text) == text:
+        return text
+    if text.isprintable():
+        return "'" + text.replace("'", "''") + "'"
+    return str(yaml.safe_dump(text, default_style='"', width=math.inf)).strip()
 
 
-def flow(arguments: Arguments) -> str:
-    """Arguments on one line."""
-    return yaml.safe_dump(
-        arguments, default_flow_style=True, allow_unicode=True, sort_keys=False, width=100_000
-    ).strip()
+def flow(value: Any) -> str:
+    """Arguments as YAML on one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{scalar(key)}: {flow(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    if isinstance(value, str):
+        return scalar(value)
+    return str(yaml.safe_dump(value)).split("\n", maxsplit=1)[0]

@@ -49,7 +49,17 @@ def whole_characters(value: Any) -> Any:
 
 def holds_a_value(record: Record | None) -> bool:
     """Whether the extraction brought anything."""
-    return record is not None and has_item_value(record)
+    if record is None:
+        return False
+    # Nearly always the first field says so.
+    return any(value is not None and has_value(value) for value in record.values())
+
+
+def has_value(value: object) -> bool:
+    """``has_item_value`` of one field's value, quickly where it is plain."""
+    if isinstance(value, str):
+        return bool(value.strip())
+    return isinstance(value, int | float) or has_item_value(value)
 
 
 def getter(path: str) -> Callable[[Record], Any]:
@@ -100,5 +110,5 @@ def _walk(record: Record, prefix: str, depth: int) -> Iterator[str]:
         path = f"{prefix}{key}"
         if isinstance(value, dict) and depth > 1:
             yield from _walk(value, f"{path}.", depth - 1)
-        elif value is not None and value != "" and has_item_value({"value": value}):
+        elif value is not None and has_value(value):
             yield path

@@ -6,7 +6,6 @@ answer for the same item whenever it is validated among others, so counts could 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,8 @@ HOLDS_A_VALUE = "expect_item_to_hold_a_value"
 LEARNED = "learned_coverage"
 #: The field of checks on the whole item.
 WHOLE_ITEM = ""
+
+Kind = tuple[type, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,26 +64,23 @@ RULES: dict[str, Rule] = {
 TYPE_NAMES = ("str", "int", "float", "bool", "list", "dict")
 
 
-def is_number(value: object) -> bool:
-    return isinstance(value, int | float)
+NUMBERS: Kind = (int, float)
+TEXTS: Kind = (str,)
+KIND_NAMES = {NUMBERS: "number", TEXTS: "text"}
 
 
-def is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def takes(name: str, arguments: dict[str, Any]) -> Callable[[object], bool] | None:
-    """What values an expectation can look at; None: any.
+def takes(name: str, arguments: dict[str, Any]) -> Kind | None:
+    """The types that an expectation can look at; None: any.
 
     Great Expectations gives up on a whole column when one value is of another kind. Such a value
     fails the expectation, and the others are judged.
     """
     if name == "expect_column_values_to_be_between":
         bounds = [arguments.get("min_value"), arguments.get("max_value")]
-        return is_text if any(isinstance(bound, str) for bound in bounds) else is_number
+        return TEXTS if any(isinstance(bound, str) for bound in bounds) else NUMBERS
     if name in (
         "expect_column_values_to_match_strftime_format",
         "expect_column_values_to_be_dateutil_parseable",
     ):
-        return is_text
+        return TEXTS
     return None

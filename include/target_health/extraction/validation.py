@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import pandas as pd
 
 from target_health.errors import TargetHealthError
 from target_health.extraction.counting import Outcome
-from target_health.extraction.rules import RULES, takes
+from target_health.extraction.rules import KIND_NAMES, RULES, Kind, takes
 from target_health.extraction.suites import Check, Suite
 
 # The failing rows by the frame's own numbers. Naming an index column instead gives the same rows,
@@ -55,6 +55,22 @@ def great_expectations() -> Any:
     return gx
 
 
+def passing_context() -> Any:
+    """A context of Great Expectations that keeps nothing, not even a directory for documents."""
+    gx = great_expectations()
+    from great_expectations.data_context.types.base import (
+        DataContextConfig,
+        InMemoryStoreBackendDefaults,
+    )
+
+    stores = InMemoryStoreBackendDefaults(init_temp_docs_sites=False)
+    context = gx.get_context(
+        project_config=DataContextConfig(store_backend_defaults=stores), mode="ephemeral"
+    )
+    context.variables.progress_bars = {"globally": False}
+    return context
+
+
 def expectation_of(check: Check, column: str) -> Any:
     """Great Expectations' object for a check; raises ``CannotValidate`` for wrong arguments."""
     gx = great_expectations()
@@ -77,27 +93,25 @@ def validate(suite: Suite, frame: pd.DataFrame) -> Validation:
     """
     gx = great_expectations()
     is_known = {name: frame[name].notna().to_numpy() for name in suite.fields}
-    kinds: dict[tuple[str, Callable[[object], bool]], np.ndarray] = {}
+    kinds: dict[tuple[str, Kind], np.ndarray] = {}
     targets: list[Target] = []
     for check in suite.checks:
-        fits = takes(check.expectation, check.arguments)
+        kind = takes(check.expectation, check.arguments)
         unfit = np.empty(0, dtype=np.int64)
         column = check.field
-        if fits is not None:
-            if (check.field, fits) not in kinds:
-                kinds[check.field, fits] = unfit_rows(frame[check.field], is_known, fits)
-            unfit = kinds[check.field, fits]
-        if len(unfit):
-            column = f"{check.field} ({fits.__name__.replace('_', ' ')})" if fits else column
+        if kind is not None:
+            if (check.field, kind) not in kinds:
+                kinds[check.field, kind] = unfit_rows(frame[check.field], kind)
+            unfit = kinds[check.field, kind]
+        if kind is not None and len(unfit):
+            column = f"{check.field} (where a {KIND_NAMES[kind]})"
             if column not in frame:
                 fit = frame[check.field].copy()
                 fit.iloc[unfit] = None
                 frame = frame.assign(**{column: fit})
         targets.append(Target(check, column, unfit))
     expectations = [expectation_of(target.check, target.column) for target in targets]
-    context = gx.get_context(mode="ephemeral")
-    context.variables.progress_bars = {"globally": False}
-    asset = context.data_sources.add_pandas("items").add_dataframe_asset(suite.name)
+    asset = passing_context().data_sources.add_pandas("items").add_dataframe_asset(suite.name)
     batch = asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": frame})
     try:
         whole = gx.ExpectationSuite(
@@ -111,12 +125,14 @@ def validate(suite: Suite, frame: pd.DataFrame) -> Validation:
     return Validation(tuple(outcomes_of(targets, result, is_known)), whole, result)
 
 
-def unfit_rows(
-    values: pd.Series, is_known: Mapping[str, np.ndarray], fits: Callable[[object], bool]
-) -> np.ndarray:
-    """Numbers of the rows whose value is there but of a kind that does not fit."""
-    is_fit = np.fromiter(map(fits, values), dtype=bool, count=len(values))
-    return np.flatnonzero(is_known[str(values.name)] & ~is_fit)
+def unfit_rows(values: pd.Series, kind: Kind) -> np.ndarray:
+    """Numbers of the rows whose value is there but of another kind."""
+    found = set(map(type, values)) - {type(None)}
+    strange = {one for one in found if not issubclass(one, kind)}
+    if not strange:
+        return np.empty(0, dtype=np.int64)
+    is_strange = (type(value) in strange for value in values)
+    return np.flatnonzero(np.fromiter(is_strange, dtype=bool, count=len(values)))
 
 
 def outcomes_of(
