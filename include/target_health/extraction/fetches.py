@@ -99,6 +99,14 @@ def items_of(
         piece.range.end,
         only_site_settings=True,
     )
+    # Judging fetches takes longer than seeing that there is nothing to judge.
+    with_items = connection.execute(
+        "SELECT DISTINCT site FROM lake_fetches WHERE item IS NOT NULL AND verdict = 'ok'"
+        " ORDER BY site"
+    ).fetchall()
+    if not with_items:
+        return
+    make_site_settings(connection, configuration, [site for (site,) in with_items])
     select = model_sql("window_fetches")
     parameters = {
         "start": piece.range.start,
