@@ -2,9 +2,9 @@
 ### Windows and scores of any range, in one pass
 
 Trigger it with *start* and *end* (ISO 8601, UTC unless they say otherwise): the windows that end
-in the range are made again, their scores, and every later score that they reach; then the database
-is published. It acts on nothing and leaves the control file as it is. Running it again changes
-nothing.
+in the range are made again, items that were not validated yet are, and the scores of the range are
+made again with every later score that they reach; then the database is published. It acts on
+nothing and leaves the control file as it is. Running it again changes nothing.
 
 It and *crawl_health* wait for each other up to 15 minutes; if one gives up, its retry goes on.
 """

@@ -2,7 +2,7 @@
 ### Is every site still behaving towards our crawler as it normally does?
 
 Hourly at minute 5, for the last full hour: **land** what is new in the inbox, make the **windows**,
-their **scores**, then **branch** into every kind of action that some site needs, **publish** the
+validate the items that **extraction** produced, make **scores**, then **branch** into every kind of action that some site needs, **publish** the
 database and the control file, and **announce** it by the asset `target_health`.
 
 A run takes over from where the last one stopped, so hours missed while the scheduler was down are
@@ -19,6 +19,7 @@ Failed tasks retry by themselves; each may be cleared and run again at any time.
 | any | *another run has been writing …* | a backfill or a command holds the warehouse; let it end, clear the task |
 | land | *no space …* | free space; nothing was half landed |
 | land | many lines quarantined | look into `quarantine/`; correct `sources.yaml`; land the file again |
+| extraction | *Not validated: page type …* | the suite of that page type in `include/expectations` is wrong as the line says; correct it: the next run validates what was left out |
 | branch | *a run up to … has acted already* | a later run has acted; leave this one failed |
 | publish | *no space for the published copy* | free space; readers still have the last copy |
 
@@ -48,6 +49,11 @@ def crawl_health():
     def windows():
         """Make the windows that ended, and those that late rows touched."""
         return bridge.windows()
+
+    @task
+    def extraction():
+        """Validate the items of those windows; the log and the XCom link the Data Docs."""
+        return bridge.extraction()
 
     @task
     def scores():
@@ -86,8 +92,7 @@ def crawl_health():
         bridge.announce(as_of)
 
     choice, published = branch(), publish()
-    # Extraction checks take their place between windows and scores.
-    land() >> windows() >> scores() >> choice
+    land() >> windows() >> extraction() >> scores() >> choice
     choice >> [hold_steady(), slow_down(), pause_sites()] >> published
     choice >> published
     announce(published)

@@ -129,6 +129,19 @@ def windows() -> str | None:
     return told_until("windows", until)
 
 
+def extraction() -> dict[str, Any]:
+    """Validate the items of the run's windows; returns what it came to, with the Data Docs' URL."""
+    with told_once():
+        now = utc_now()
+        hours = hourly_run(get_current_context(), now).range
+        report = job.extraction_step(
+            Home.from_environment(), load_configuration(), hours, now=now, progress=log.info
+        )
+    for line in report.lines():
+        log.info("%s", line)
+    return report.as_json()
+
+
 def scores() -> str | None:
     """Score the run's windows; returns how far all scores are made."""
     with told_once():
@@ -222,6 +235,8 @@ def backfill() -> str | None:
             now=utc_now(),
             progress=log.info,
         )
+    for line in report.extraction.lines() if report.extraction else []:
+        log.info("%s", line)
     return told_until("scores", report.modelled_until)
 
 

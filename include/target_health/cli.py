@@ -24,6 +24,7 @@ def make_app() -> typer.Typer:
         runs,
         simulate,
         status,
+        suite,
         try_log,
     )
 
@@ -42,6 +43,7 @@ def make_app() -> typer.Typer:
     app.command()(people.pause)
     app.command()(people.resume)
     app.add_typer(control.control, name="control")
+    app.add_typer(suite.suite, name="suite")
     app.command()(simulate.simulate)
     app.command()(bench.bench)
     return app

@@ -31,12 +31,14 @@ from target_health.decisions import (
 )
 from target_health.decisions.evidence import site_evidence
 from target_health.errors import UsageError
+from target_health.extraction import ExtractionReport, validate_items
+from target_health.extraction.suites import load_suites
 from target_health.landing import LandingReport, crawl_log_view_sql, land
 from target_health.modelling import make_scores, make_windows, modelled_until
 from target_health.modelling.models import run_select
 from target_health.modelling.ranges import Range
 from target_health.modelling.settings import fleet_parameters
-from target_health.paths import Home, configured_inbox
+from target_health.paths import Home, configured_inbox, expectations_directory
 from target_health.times import iso
 from target_health.warehouse import open_writer
 from target_health.warehouse.publishing import publish_copy
@@ -50,7 +52,8 @@ def quiet(message: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """What one run did: its range, what landed, how far the models are, what was decided."""
+    """What one run did: its range, what landed, items validated, how far the models are, what was
+    decided."""
 
     start: datetime
     end: datetime
@@ -59,6 +62,7 @@ class RunReport:
     modelled_until: datetime | None
     actions: tuple[Action, ...]
     why_it_acts: str = "A backfill never acts."
+    extraction: ExtractionReport | None = None
 
 
 def check_range(start: datetime, end: datetime) -> Range:
@@ -91,6 +95,22 @@ def windows_step(
     """Make the windows of the range, those since the last run, and those that late rows touched."""
     with open_writer(home) as connection:
         return make_windows(connection, home, configuration, requested, progress)
+
+
+def extraction_step(
+    home: Home,
+    configuration: Configuration,
+    requested: Range,
+    *,
+    now: datetime,
+    progress: Progress = quiet,
+) -> ExtractionReport:
+    """Validate the items of the range's windows, and of all that hold others than they did."""
+    suites = load_suites(expectations_directory())
+    with open_writer(home) as connection:
+        return validate_items(
+            connection, home, configuration, suites, requested.start, now=now, progress=progress
+        )
 
 
 def scores_step(
@@ -213,13 +233,14 @@ def run(
     now: datetime,
     act: bool | None = None,
     inbox: str | Path | None = None,
+    validate: bool = True,
     progress: Progress = quiet,
 ) -> RunReport:
-    """The whole hourly job for a range: land, model, score, decide, publish.
+    """The whole hourly job for a range: land, model, validate, score, decide, publish.
 
     With ``act`` the range's end counts as now; without, windows that the clock has not ended yet
-    are left for the next run. Raises ``UsageError`` for an empty range, and when told to act though
-    a later range has acted.
+    are left for the next run. Without ``validate`` items are left for the next run. Raises
+    ``UsageError`` for an empty range, and when told to act though a later range has acted.
     """
     requested = check_range(start, end)
     if act:
@@ -231,6 +252,9 @@ def run(
         requested = Range(min(start, now), now)
     landing = land_step(home, configuration, now=now, inbox=inbox, progress=progress)
     windows_step(home, configuration, requested, progress)
+    extraction = None
+    if validate:
+        extraction = extraction_step(home, configuration, requested, now=now, progress=progress)
     until = scores_step(home, configuration, requested, progress)
     branches = decide_step(home, configuration, requested.end, now=now, act=act)
     actions = [
@@ -241,7 +265,7 @@ def run(
     publish_step(home, configuration, now=now, control=bool(branches))
     acted = bool(branches)
     why = "This run may act." if acted else why_not(configuration, requested.end, now, act)
-    return RunReport(start, requested.end, acted, landing, until, tuple(actions), why)
+    return RunReport(start, requested.end, acted, landing, until, tuple(actions), why, extraction)
 
 
 def why_not(configuration: Configuration, end: datetime, now: datetime, act: bool | None) -> str:
@@ -270,13 +294,14 @@ def backfill(
     history with: windows then stay as they are. Never acts.
     """
     requested = check_range(start, min(end, max(now, start)))
-    landing = None
+    landing = extraction = None
     if active is None:
         landing = land_step(home, configuration, now=now, progress=progress)
         windows_step(home, configuration, requested, progress)
+        extraction = extraction_step(home, configuration, requested, now=now, progress=progress)
     until = scores_step(home, configuration, requested, progress)
     publish_step(home, active or configuration, now=now, control=False)
-    return RunReport(start, end, False, landing, until, ())
+    return RunReport(start, end, False, landing, until, (), extraction=extraction)
 
 
 def pause(

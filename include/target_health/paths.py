@@ -8,6 +8,7 @@ from pathlib import Path
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 SHIPPED_CONFIG = PROJECT_ROOT / "include" / "config"
+SHIPPED_EXPECTATIONS = PROJECT_ROOT / "include" / "expectations"
 MODELS = PROJECT_ROOT / "sql" / "models"
 MIGRATIONS = PROJECT_ROOT / "sql" / "migrations"
 REPORTS = PROJECT_ROOT / "sql" / "reports"
@@ -59,6 +60,22 @@ class Home:
     @property
     def control(self) -> Path:
         return self.root / "control" / "crawl_control.json"
+
+    @property
+    def data_docs(self) -> Path:
+        """Great Expectations' pages on the last validations of items."""
+        return self.root / "data_docs"
+
+    @property
+    def data_docs_store(self) -> Path:
+        """What those pages are made of."""
+        return self.work / "data_docs"
+
+
+def expectations_directory() -> Path:
+    """``TARGET_HEALTH_EXPECTATIONS``, or the shipped ``include/expectations``."""
+    configured = os.environ.get("TARGET_HEALTH_EXPECTATIONS")
+    return Path(configured).expanduser().resolve() if configured else SHIPPED_EXPECTATIONS
 
 
 def config_directory() -> Path:

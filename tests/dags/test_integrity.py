@@ -18,6 +18,7 @@ PACKAGE_FILES = sorted((PROJECT_ROOT / "include" / "target_health").rglob("*.py"
 HOURLY = {
     "land",
     "windows",
+    "extraction",
     "scores",
     "branch",
     "hold_steady",
@@ -71,7 +72,8 @@ def test_hourly_run_is_wired_as_designed(dags: dict[str, DAG]) -> None:
     downstream = {task.task_id: task.downstream_task_ids for task in dag.tasks}
     assert set(downstream) == HOURLY
     assert downstream["land"] == {"windows"}
-    assert downstream["windows"] == {"scores"}
+    assert downstream["windows"] == {"extraction"}
+    assert downstream["extraction"] == {"scores"}
     assert downstream["scores"] == {"branch"}
     assert downstream["branch"] == {"hold_steady", "slow_down", "pause_sites", "publish"}
     for name in ("hold_steady", "slow_down", "pause_sites"):

@@ -71,6 +71,7 @@ def test_scheduled_run_pauses_the_site_that_answers_403(story: Story) -> None:
     assert states == {
         "land": "success",
         "windows": "success",
+        "extraction": "success",
         "scores": "success",
         "branch": "success",
         "hold_steady": "skipped",

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from target_health.config import Configuration
+from target_health.config.extraction import Extraction
 from target_health.config.scoring import Scoring
 from target_health.config.sites import SiteEntry, Sites
 from target_health.control import build_control, validate
@@ -126,6 +127,7 @@ class Fleet(RuleBasedStateMachine):
             Scoring.model_construct(),
             Sites(entries, {}),
             policy(mode=self.fleet_mode, fuse_sites=3),
+            Extraction.model_construct(),
             "test",
         )
 

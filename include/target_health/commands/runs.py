@@ -118,6 +118,7 @@ def report_run(
                 "end": report.end,
                 "acted": report.acted,
                 "landing": report.landing.as_json() if report.landing else None,
+                "extraction": report.extraction.as_json() if report.extraction else None,
                 "modelled_until": report.modelled_until,
                 "config_version": other.version if other else None,
                 "config_changes": changes if other else None,
@@ -128,6 +129,8 @@ def report_run(
     shown = console()
     if report.landing:
         print_landing(report.landing)
+    for line in report.extraction.lines() if report.extraction else []:
+        shown.print(line, markup=False, soft_wrap=True)
     if report.modelled_until is None:
         shown.print("No windows yet: nothing was landed before the end of the range.")
         return

@@ -33,6 +33,16 @@ WHERE site = ? AND ts > ? AND ts <= ? AND verdict NOT IN ('ok', 'redirect')
 ORDER BY ts DESC
 LIMIT 10
 """
+# Of the newest day that has windows.
+UNCHECKED = """
+SELECT page_type, reason, sum(items)::BIGINT AS items
+FROM unchecked_items
+WHERE
+    window_start >= (SELECT max(window_end) FROM site_windows) - INTERVAL 1 DAY
+    AND site = coalesce(?, site)
+GROUP BY page_type, reason
+ORDER BY page_type, reason
+"""
 
 
 def status(
@@ -58,6 +68,8 @@ def status(
             shown.print("No sites yet: land a crawl log and run.")
             return
         shown.print(fleet_table(rows))
+        for left_out in rows_of(connection, UNCHECKED, [site and rows[0]["site"]]):
+            shown.print(unchecked_line(left_out), markup=False, soft_wrap=True)
         for row in rows if why or site else []:
             shown.print()
             for line in explanation(row, configuration) if why else summary(row):
@@ -80,6 +92,14 @@ def only_row(rows: list[dict[str, Any]], site: str) -> dict[str, Any]:
         hint = f"; did you mean {', '.join(close)}?" if close else ""
         raise UsageError(f"{site}: no such site in the published database{hint}")
     return row
+
+
+def unchecked_line(left_out: dict[str, Any]) -> str:
+    """What parser health does not know, and why."""
+    return (
+        f"Not validated: page type {left_out['page_type'] or '(none)'} ({left_out['items']:,} "
+        f"items of the newest day): {left_out['reason']}"
+    )
 
 
 def fetch_line(fetch: dict[str, Any]) -> str:

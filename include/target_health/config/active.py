@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from target_health.config.extraction import Extraction
 from target_health.config.files import merged, read_yaml, validated, with_defaults
 from target_health.config.policy import Policy
 from target_health.config.scoring import Scoring
@@ -24,6 +25,7 @@ class Configuration:
     scoring: Scoring
     sites: Sites
     policy: Policy
+    extraction: Extraction
     version: str
 
     def scoring_of(self, site: str) -> Scoring:
@@ -63,4 +65,9 @@ def load_configuration(
     scoring = validated(Scoring, numbers, scoring_path)
     sites = load_sites(directory, numbers)
     policy = validated(Policy, with_defaults("policy.yaml", directory), directory / "policy.yaml")
-    return Configuration(directory, scoring, sites, policy, version_of(scoring, sites.overrides))
+    extraction = validated(
+        Extraction, with_defaults("extraction.yaml", directory), directory / "extraction.yaml"
+    )
+    return Configuration(
+        directory, scoring, sites, policy, extraction, version_of(scoring, sites.overrides)
+    )
