@@ -112,14 +112,12 @@ def diagnosis_of(
     excess = all_failures - all_pages * base
 
     def counts(key: tuple[str, str], rows: Sequence[Row], of: Any) -> int:
-        found = (
-            routes.get((row["site"], row["window_start"]), {}).get(key, None) for row in rows
-        )
+        found = (routes.get((row["site"], row["window_start"]), {}).get(key, None) for row in rows)
         return sum(of(row) for row in found if row is not None)
 
-    keys = {
-        key for row in hour for key in routes.get((row["site"], row["window_start"]), {})
-    } - {("session", OTHER)}  # is no one route
+    keys = {key for row in hour for key in routes.get((row["site"], row["window_start"]), {})} - {
+        ("session", OTHER)
+    }  # is no one route
     named = []
     for key in keys:
         own_pages, own_failures = counts(key, hour, pages), counts(key, hour, failures)

@@ -1,6 +1,4 @@
-"""Making scores: baselines, flags, diagnoses, scores and bands of a range, and of what changed before
-it.
-"""
+"""Making scores, and what they stand on, of a range and of what changed before it."""
 
 from __future__ import annotations
 
@@ -119,7 +117,7 @@ def score_piece(
     settles: bool = False,
     reaches: str | None = None,
 ) -> None:
-    """Replace baselines, flags, diagnoses and scores of windows ending in ``piece``, in one transaction."""
+    """Replace what ``SCORE_MODELS`` make of windows ending in ``piece``, in one transaction."""
     parameters = score_parameters(configuration, piece)
     with transaction(connection):
         make_site_settings(connection, configuration, sites)
