@@ -43,6 +43,7 @@ CREATE TABLE route_diagnoses (
     value_fetches BIGINT NOT NULL,
     value_failures BIGINT NOT NULL,
     value_excess_failures DOUBLE NOT NULL,
+    value_base_failure_share DOUBLE NOT NULL,
     rest_fetches BIGINT NOT NULL,
     rest_failures BIGINT NOT NULL,
     rest_judged BIGINT NOT NULL,

@@ -15,6 +15,7 @@ WITH fallen_windows AS MATERIALIZED (
         site_settings.route_excess_share,
         site_settings.route_rest_min_requests,
         site_settings.route_rest_rise,
+        site_settings.route_contrast,
         least(
             site_windows.window_start,
             site_windows.window_end - to_minutes(site_settings.route_minutes)
@@ -193,7 +194,9 @@ rest_windows AS MATERIALIZED (
         - coalesce(suspect_windows.fetches, 0) AS fetches,
         site_windows.hard_blocks + site_windows.challenges + site_windows.soft_blocks
         + site_windows.unknown + site_windows.server_errors
-        - coalesce(suspect_windows.failures, 0) AS failures
+        - coalesce(suspect_windows.failures, 0) AS failures,
+        coalesce(suspect_windows.fetches, 0) AS value_fetches,
+        coalesce(suspect_windows.failures, 0) AS value_failures
     FROM suspect_values
     INNER JOIN site_windows
         ON
@@ -224,6 +227,8 @@ end_moments AS (
         0 AS place,
         fetches,
         failures,
+        value_fetches,
+        value_failures,
         NULL AS asking_window
     FROM rest_windows
     UNION ALL
@@ -235,6 +240,8 @@ end_moments AS (
         1 AS place,
         0 AS fetches,
         0 AS failures,
+        0 AS value_fetches,
+        0 AS value_failures,
         window_start AS asking_window
     FROM suspects
 ),
@@ -252,7 +259,15 @@ until_ends AS (
         sum(failures) OVER (
             PARTITION BY site, dimension, value ORDER BY moment, place
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-        ) AS failures
+        ) AS failures,
+        sum(value_fetches) OVER (
+            PARTITION BY site, dimension, value ORDER BY moment, place
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS value_fetches,
+        sum(value_failures) OVER (
+            PARTITION BY site, dimension, value ORDER BY moment, place
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS value_failures
     FROM end_moments
     QUALIFY asking_window IS NOT NULL
 ),
@@ -266,6 +281,8 @@ start_moments AS (
         1 AS place,
         fetches,
         failures,
+        value_fetches,
+        value_failures,
         NULL AS asking_window
     FROM rest_windows
     UNION ALL
@@ -277,6 +294,8 @@ start_moments AS (
         0 AS place,
         0 AS fetches,
         0 AS failures,
+        0 AS value_fetches,
+        0 AS value_failures,
         window_start AS asking_window
     FROM suspects
 ),
@@ -294,7 +313,15 @@ before_starts AS (
         sum(failures) OVER (
             PARTITION BY site, dimension, value ORDER BY moment, place
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-        ) AS failures
+        ) AS failures,
+        sum(value_fetches) OVER (
+            PARTITION BY site, dimension, value ORDER BY moment, place
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS value_fetches,
+        sum(value_failures) OVER (
+            PARTITION BY site, dimension, value ORDER BY moment, place
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS value_failures
     FROM start_moments
     QUALIFY asking_window IS NOT NULL
 ),
@@ -303,7 +330,12 @@ rest_bases AS (
     SELECT
         suspects.*,
         (until_ends.failures - before_starts.failures)
-        / nullif(until_ends.fetches - before_starts.fetches, 0) AS rest_base_failure_share
+        / nullif(until_ends.fetches - before_starts.fetches, 0) AS rest_base_failure_share,
+        coalesce(
+            (until_ends.value_failures - before_starts.value_failures)
+            / nullif(until_ends.value_fetches - before_starts.value_fetches, 0),
+            suspects.base_failure_share
+        ) AS value_base_failure_share
     FROM suspects
     INNER JOIN until_ends
         ON
@@ -317,6 +349,20 @@ rest_bases AS (
             AND suspects.dimension = before_starts.dimension
             AND suspects.value = before_starts.value
             AND suspects.window_start = before_starts.asking_window
+),
+
+-- A route that most fetches take holds most of any excess: its share must have risen by clearly
+-- more than the rest's, in standard errors of the difference of two shares.
+compared_shares AS (
+    SELECT
+        *,
+        value_failures / value_fetches - value_base_failure_share AS value_rise,
+        rest_failures / rest_fetches - rest_base_failure_share AS rest_rise,
+        split_failures / split_fetches AS failure_share,
+        sqrt(
+            failure_share * (1 - failure_share) * (1 / value_fetches + 1 / rest_fetches)
+        ) AS standard_error
+    FROM rest_bases
 )
 
 SELECT
@@ -334,12 +380,15 @@ SELECT
     value_fetches,
     value_failures,
     value_excess_failures,
+    value_base_failure_share,
     rest_fetches,
     rest_failures,
     rest_judged,
     rest_base_failure_share
-FROM rest_bases
-WHERE rest_failures / rest_fetches <= rest_base_failure_share + route_rest_rise + 1e-9
+FROM compared_shares
+WHERE
+    rest_rise <= route_rest_rise + 1e-9
+    AND value_rise - rest_rise >= route_contrast * standard_error - 1e-9
 QUALIFY
     row_number() OVER (
         PARTITION BY site, window_start

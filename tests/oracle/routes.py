@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ FIVE_POINTS = 0.05
 TEN = 10
 MOST_OF_THE_EXCESS = 0.80
 REST_JUDGED = 50
+CONTRAST = 2.5
 
 # Counts of route values by (site, window_start): (dimension, value) -> the counts.
 Routes = Mapping[tuple[str, datetime], Mapping[tuple[str, str], Row]]
@@ -135,6 +137,15 @@ def diagnosis_of(
         # AMBIGUOUS: "within 5 points of the rest's own base" bounds a rise; a rest that fails less
         # than usual is well.
         if rest - rest_base > FIVE_POINTS + TOLERANCE:
+            continue
+        # Beyond the text: a value that takes four fifths of the fetches holds four fifths of any
+        # rise. Its failures must have risen by clearly more than the rest's.
+        own_base_pages = counts(key, period, pages)
+        own_base = counts(key, period, failures) / own_base_pages if own_base_pages else base
+        share = all_failures / all_pages
+        error = math.sqrt(share * (1 - share) * (1 / own_pages + 1 / (all_pages - own_pages)))
+        rise = own_failures / own_pages - own_base
+        if rise - (rest - rest_base) < CONTRAST * error - TOLERANCE:
             continue
         named.append((own_pages, DIMENSIONS.index(key[0]), key[1], key[0]))
     if not named:

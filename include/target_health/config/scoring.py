@@ -84,6 +84,7 @@ class Scoring(Section):
     route_excess_share: Rise
     route_rest_min_requests: Positive
     route_rest_rise: Share
+    route_contrast: Annotated[float, BeforeValidator(a_number), Field(ge=0, allow_inf_nan=False)]
     min_extractions: Positive
     full_invalid_rise: Rise
     parser_min_invalid: Count

@@ -49,6 +49,7 @@ COLUMN_TYPES = {
     "route_excess_share": "DOUBLE",
     "route_rest_min_requests": "BIGINT",
     "route_rest_rise": "DOUBLE",
+    "route_contrast": "DOUBLE",
     "min_extractions": "BIGINT",
     "full_invalid_rise": "DOUBLE",
     "parser_min_invalid": "BIGINT",
