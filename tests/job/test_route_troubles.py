@@ -18,7 +18,7 @@ from target_health.warehouse.rows import rows_of
 from tests.job.logs import Fetch, write_log
 from tests.modelling.warehouses import configuration_with
 
-EVERY = timedelta(seconds=20)
+EVERY = timedelta(seconds=30)
 HOUR = timedelta(hours=1)
 START = datetime(2026, 3, 1, 12)
 CLOCK = datetime(2026, 4, 1)
@@ -119,7 +119,7 @@ def test_a_dead_gateway_is_told_and_no_site_is_slowed_for_it(
     monkeypatch.setenv("TARGET_HEALTH_CONFIG", str(tmp_path / "config"))
     assert exit_status(["status", "one.example", "--why"]) == 0
     shown = capsys.readouterr().out
-    assert "gateway=gw-b holds 100% of those: 60 of its 60 failed" in shown
+    assert "gateway=gw-b holds 100% of those: 40 of its 40 failed" in shown
     assert "gateway=gw-b is down: named on 3 of the 4 sites" in shown
 
 
@@ -148,16 +148,16 @@ def test_any_order_of_landings_runs_and_backfills_ends_in_the_same_tables(
 ) -> None:
     end, early = TURN + 2 * HOUR, START + timedelta(days=3, hours=20)
     dead = ("b", early, TURN + timedelta(minutes=40))
-    sites = ("one.example", "two.example")
+    sites = ("one.example",)
     in_time, late, filled = (Home(tmp_path / name) for name in ("in-time", "late", "filled"))
     for site in sites:
         for home in (in_time, filled):
             log(home, site, crawl(site, START, end, dead=dead))
         log(late, f"{site}-1", crawl(site, START, early, dead=dead))
         log(late, f"{site}-3", crawl(site, TURN, end, dead=dead))
-    for home in (in_time, late):
-        for hour in range(3):
-            job.run(home, configuration, TURN, TURN + hour * HOUR + HOUR, now=CLOCK, act=False)
+    for hour in (1, 3):
+        job.run(in_time, configuration, TURN, TURN + hour * HOUR, now=CLOCK, act=False)
+    job.run(late, configuration, TURN, TURN + 2 * HOUR, now=CLOCK, act=False)
     for site in sites:
         log(late, f"{site}-2", crawl(site, early, TURN, dead=dead))
     job.run(late, configuration, end - HOUR, TURN + 3 * HOUR, now=CLOCK, act=False)
