@@ -25,8 +25,8 @@ from target_health.paths import SHIPPED_CONFIG, Home
 from target_health.times import DAY, HOUR, floor_day
 from target_health.warehouse import open_writer
 
-# How far back there are windows by route: what baselines usually look at. Thirty rows a window would
-# fill the disk behind ten times the history.
+# How far back there are windows by route: as far as baselines usually look. Thirty rows a window
+# would fill the disk behind ten times the history.
 ROUTE_DAYS = 14 * DAY
 
 # A whole number near the expected one, so that rare outcomes come in some windows only.
@@ -146,7 +146,7 @@ FROM counted
 ORDER BY window_start, site
 """
 
-# Each window takes the routes of one of the hour's own windows, which are a quarter of an hour long.
+# Each window takes the routes of one of the hour's own windows, which last a quarter of an hour.
 _ROUTE_WINDOWS = f"""
 INSERT INTO route_windows BY NAME
 WITH patterns AS (
