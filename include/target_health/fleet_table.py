@@ -71,10 +71,14 @@ def trend_text(day_change: float | None) -> str:
 
 
 def reasons_text(row: Row) -> str:
-    """The reasons, or why there is no score."""
+    """The reasons, or why there is no score; and whose trouble it is, where not the crawl's."""
     reasons = list(row["reasons"] or ())
     if row["unscored_reason"]:
         reasons.append(f"({row['unscored_reason']})")
+    if row.get("owner") == "route":
+        reasons.append(str(row["diagnosis"]))
+    elif row.get("owner") == "parser":
+        reasons.append("parser")
     return ", ".join(reasons)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 
 from target_health.config import Configuration
-from target_health.control import build_control, write_control
+from target_health.control import build_control, set_effective_costs, write_control
 from target_health.decisions import (
     BRANCHES,
     Action,
@@ -216,9 +216,21 @@ def publish(
             **fleet_parameters(configuration),
         },
     )
+    run_select(
+        connection,
+        "CREATE OR REPLACE TABLE route_health AS ",
+        "route_health",
+        {
+            "as_of": as_of or now,
+            "route_minutes": configuration.scoring.route_minutes,
+            "route_down_sites": configuration.policy.route_down_sites,
+            "route_down_share": configuration.policy.route_down_share,
+        },
+    )
     view = crawl_log_view_sql(connection, home)
     connection.execute(f"CREATE OR REPLACE VIEW crawl_log AS {view}")
     if control:
+        set_effective_costs(connection, configuration)
         write_control(home, build_control(connection, configuration, now))
     publish_copy(connection, home)
     return as_of

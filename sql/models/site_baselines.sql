@@ -46,6 +46,16 @@ history AS NOT MATERIALIZED (
         site_windows.unknown,
         site_windows.server_errors,
         site_windows.redirects,
+        site_windows.attempts,
+        site_windows.credits,
+        extraction_windows.extractions,
+        extraction_windows.valid,
+        -- A record is a valid one; where nothing was extracted, a page that came.
+        CASE
+            WHEN extraction_windows.extractions > 0 THEN extraction_windows.valid
+            ELSE site_windows.ok
+        END AS records,
+        CASE WHEN site_windows.credits IS NOT NULL THEN records END AS priced_records,
         site_windows.p95_latency_ms,
         CASE
             WHEN site_windows.ok >= site_settings.min_ok_for_p95
@@ -61,6 +71,10 @@ history AS NOT MATERIALIZED (
         ON
             site_windows.site = flags.site
             AND site_windows.window_start = flags.window_start
+    LEFT JOIN extraction_windows
+        ON
+            site_windows.site = extraction_windows.site
+            AND site_windows.window_start = extraction_windows.window_start
     WHERE
         site_windows.window_start
         >= date_trunc('day', $start) - to_days($longest_stretched_days)
@@ -109,6 +123,12 @@ core_totals AS (
         sum(unknown) FILTER (NOT is_flagged) AS unknown,
         sum(server_errors) FILTER (NOT is_flagged) AS server_errors,
         sum(redirects) FILTER (NOT is_flagged) AS redirects,
+        sum(attempts) FILTER (NOT is_flagged) AS attempts,
+        sum(credits) FILTER (NOT is_flagged) AS credits,
+        sum(records) FILTER (NOT is_flagged) AS records,
+        sum(priced_records) FILTER (NOT is_flagged) AS priced_records,
+        sum(extractions) FILTER (NOT is_flagged) AS extractions,
+        sum(valid) FILTER (NOT is_flagged) AS valid,
         sum(judged) AS judged_with_flagged,
         list(solid_p95_ms) FILTER (NOT is_flagged AND solid_p95_ms IS NOT NULL) AS solid_p95s_ms,
         list(p95_latency_ms) FILTER (
@@ -132,6 +152,12 @@ edge_totals AS (
         sum(edges.unknown) FILTER (NOT edges.is_flagged) AS unknown,
         sum(edges.server_errors) FILTER (NOT edges.is_flagged) AS server_errors,
         sum(edges.redirects) FILTER (NOT edges.is_flagged) AS redirects,
+        sum(edges.attempts) FILTER (NOT edges.is_flagged) AS attempts,
+        sum(edges.credits) FILTER (NOT edges.is_flagged) AS credits,
+        sum(edges.records) FILTER (NOT edges.is_flagged) AS records,
+        sum(edges.priced_records) FILTER (NOT edges.is_flagged) AS priced_records,
+        sum(edges.extractions) FILTER (NOT edges.is_flagged) AS extractions,
+        sum(edges.valid) FILTER (NOT edges.is_flagged) AS valid,
         sum(edges.judged) AS judged_with_flagged,
         list(edges.solid_p95_ms) FILTER (
             NOT edges.is_flagged AND edges.solid_p95_ms IS NOT NULL
@@ -198,6 +224,14 @@ usual_totals AS MATERIALIZED (
         coalesce(core_totals.server_errors, 0)
         + coalesce(edge_totals.server_errors, 0) AS server_errors,
         coalesce(core_totals.redirects, 0) + coalesce(edge_totals.redirects, 0) AS redirects,
+        coalesce(core_totals.attempts, 0) + coalesce(edge_totals.attempts, 0) AS attempts,
+        coalesce(core_totals.credits, 0) + coalesce(edge_totals.credits, 0) AS credits,
+        coalesce(core_totals.records, 0) + coalesce(edge_totals.records, 0) AS records,
+        coalesce(core_totals.priced_records, 0)
+        + coalesce(edge_totals.priced_records, 0) AS priced_records,
+        coalesce(core_totals.extractions, 0)
+        + coalesce(edge_totals.extractions, 0) AS extractions,
+        coalesce(core_totals.valid, 0) + coalesce(edge_totals.valid, 0) AS valid,
         coalesce(core_totals.judged_with_flagged, 0)
         + coalesce(edge_totals.judged_with_flagged, 0) AS judged_with_flagged,
         coalesce(
@@ -267,6 +301,16 @@ longest_sums AS (
             NOT longest_history.is_flagged
         ) AS server_errors,
         sum(longest_history.redirects) FILTER (NOT longest_history.is_flagged) AS redirects,
+        sum(longest_history.attempts) FILTER (NOT longest_history.is_flagged) AS attempts,
+        sum(longest_history.credits) FILTER (NOT longest_history.is_flagged) AS credits,
+        sum(longest_history.records) FILTER (NOT longest_history.is_flagged) AS records,
+        sum(longest_history.priced_records) FILTER (
+            NOT longest_history.is_flagged
+        ) AS priced_records,
+        sum(longest_history.extractions) FILTER (
+            NOT longest_history.is_flagged
+        ) AS extractions,
+        sum(longest_history.valid) FILTER (NOT longest_history.is_flagged) AS valid,
         sum(longest_history.judged) AS judged_with_flagged,
         coalesce(
             median(longest_history.solid_p95_ms) FILTER (NOT longest_history.is_flagged),
@@ -300,6 +344,12 @@ longest_totals AS (
         coalesce(longest_sums.unknown, 0) AS unknown,
         coalesce(longest_sums.server_errors, 0) AS server_errors,
         coalesce(longest_sums.redirects, 0) AS redirects,
+        coalesce(longest_sums.attempts, 0) AS attempts,
+        coalesce(longest_sums.credits, 0) AS credits,
+        coalesce(longest_sums.records, 0) AS records,
+        coalesce(longest_sums.priced_records, 0) AS priced_records,
+        coalesce(longest_sums.extractions, 0) AS extractions,
+        coalesce(longest_sums.valid, 0) AS valid,
         coalesce(longest_sums.judged_with_flagged, 0) AS judged_with_flagged,
         longest_sums.p95_latency_ms,
         coalesce(longest_sums.days, 0) AS days,
@@ -363,5 +413,13 @@ SELECT
                 (hard_blocks + challenges + soft_blocks + unknown + server_errors)
                 / nullif(requests - redirects, 0)
     END AS base_failure_share,
-    CASE WHEN is_enough THEN p95_latency_ms END AS base_p95_latency_ms
+    CASE WHEN is_enough THEN p95_latency_ms END AS base_p95_latency_ms,
+    CASE WHEN is_enough THEN extractions END::BIGINT AS base_extractions,
+    CASE
+        WHEN is_enough THEN (extractions - valid) / nullif(extractions, 0)
+    END AS base_invalid_rate,
+    CASE WHEN is_enough THEN attempts / nullif(records, 0) END AS base_attempts_per_record,
+    CASE
+        WHEN is_enough AND credits > 0 THEN credits / nullif(priced_records, 0)
+    END AS base_credits_per_record
 FROM judged_totals

@@ -20,6 +20,8 @@ scored_windows AS (
         site_scores.smoothed_score,
         site_scores.score IS NOT NULL AS is_scored,
         list_contains(site_scores.reasons, 'delivery') AS has_delivery_fallen,
+        site_scores.diagnosis,
+        site_scores.owner,
         FALSE AS is_fresh
     FROM site_scores
     WHERE
@@ -39,6 +41,8 @@ fresh_windows AS (
         fresh_scores.smoothed_score,
         fresh_scores.score IS NOT NULL AS is_scored,
         list_contains(fresh_scores.reasons, 'delivery') AS has_delivery_fallen,
+        fresh_scores.diagnosis,
+        fresh_scores.owner,
         TRUE AS is_fresh
     FROM fresh_scores
     WHERE fresh_scores.window_end <= $as_of
@@ -62,6 +66,8 @@ newest_windows AS (
             smoothed_score IS NOT NULL
         ) AS smoothed_score,
         arg_max(has_delivery_fallen, window_start) FILTER (is_scored) AS has_delivery_fallen,
+        arg_max_null(diagnosis, window_start) AS diagnosis,
+        arg_max_null(owner, window_start) AS owner,
         max(window_end) FILTER (is_scored) AS scored_end
     FROM all_windows
     GROUP BY site, is_fresh
@@ -150,6 +156,8 @@ standings AS (
         newest_windows.window_end,
         newest_windows.reasons,
         newest_windows.smoothed_score,
+        newest_windows.diagnosis,
+        newest_windows.owner,
         CASE
             WHEN
                 newest_windows.window_end
@@ -190,7 +198,9 @@ SELECT
         WHEN evidence_from.site IS NULL THEN coalesce(whole.is_delivery_low, FALSE)
         ELSE coalesce(fresh.is_delivery_low, FALSE)
     END AS fresh_delivery_low,
-    coalesce(whole.is_scored_lately, FALSE) AS scored_lately
+    coalesce(whole.is_scored_lately, FALSE) AS scored_lately,
+    whole.diagnosis,
+    whole.owner
 FROM known_sites
 LEFT JOIN standings AS whole ON known_sites.site = whole.site AND NOT whole.is_fresh
 LEFT JOIN standings AS fresh ON known_sites.site = fresh.site AND fresh.is_fresh

@@ -55,6 +55,42 @@ day_ago_scores AS (
         AND site_scores.window_end <= newest_scores.window_end - INTERVAL 24 HOUR
         AND site_scores.window_end > newest_scores.window_end - INTERVAL 48 HOUR
     GROUP BY site_scores.site
+),
+
+-- A record is a valid one; where nothing was extracted, a page that came.
+priced_windows AS (
+    SELECT
+        site_windows.site,
+        site_windows.window_start,
+        coalesce(site_windows.credits, site_windows.attempts) AS cost,
+        CASE WHEN site_windows.credits IS NULL THEN 'attempts' ELSE 'credits' END AS cost_unit,
+        CASE
+            WHEN extraction_windows.extractions > 0 THEN extraction_windows.valid
+            ELSE site_windows.ok
+        END AS records
+    FROM newest_scores
+    INNER JOIN site_windows
+        ON
+            newest_scores.site = site_windows.site
+            AND site_windows.window_end <= newest_scores.window_end
+            AND site_windows.window_start > newest_scores.window_start - INTERVAL 24 HOUR
+    LEFT JOIN extraction_windows
+        ON
+            site_windows.site = extraction_windows.site
+            AND site_windows.window_start = extraction_windows.window_start
+    WHERE
+        site_windows.window_start
+        >= date_trunc('day', $as_of) - to_days($longest_stretched_days)
+),
+
+newest_costs AS (
+    SELECT
+        site,
+        arg_max(cost / records, window_start) AS cost_per_record,
+        arg_max(cost_unit, window_start) AS cost_unit
+    FROM priced_windows
+    WHERE records > 0
+    GROUP BY site
 )
 
 SELECT
@@ -95,6 +131,8 @@ SELECT
     newest_scores.base_delivery_share,
     newest_scores.parser_health,
     newest_scores.cost_ratio,
+    newest_costs.cost_per_record,
+    newest_costs.cost_unit,
     newest_scores.diagnosis,
     newest_scores.owner,
     coalesce(site_state.state, 'active') AS state,
@@ -108,4 +146,5 @@ SELECT
 FROM known_sites
 LEFT JOIN newest_scores ON known_sites.site = newest_scores.site
 LEFT JOIN day_ago_scores ON known_sites.site = day_ago_scores.site
+LEFT JOIN newest_costs ON known_sites.site = newest_costs.site
 LEFT JOIN site_state ON known_sites.site = site_state.site

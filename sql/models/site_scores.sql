@@ -1,9 +1,81 @@
 -- Grain: site, window_start, config_version.
 -- Windows that started before a site's `evidence_from` are left out, so that the same SELECT says
 -- what the windows since the last action give by themselves.
-WITH measured_windows AS MATERIALIZED (
+WITH routes AS MATERIALIZED (
     SELECT
-        site_windows.*,
+        site,
+        window_start,
+        dimension,
+        value
+    FROM route_diagnoses
+    WHERE
+        config_version = $config_version
+        AND window_end > $start
+        AND window_end <= $end
+),
+
+-- What took a diagnosed route; the window is judged without it.
+routed_windows AS MATERIALIZED (
+    SELECT route_windows.*
+    FROM route_windows
+    INNER JOIN routes
+        ON
+            route_windows.site = routes.site
+            AND route_windows.window_start = routes.window_start
+            AND route_windows.dimension = routes.dimension
+            AND route_windows.value = routes.value
+    WHERE route_windows.window_end > $start AND route_windows.window_end <= $end
+),
+
+remaining_windows AS (
+    SELECT
+        site_windows.site,
+        site_windows.window_start,
+        site_windows.window_end,
+        site_windows.window_minutes,
+        'route:' || routes.dimension || '=' || routes.value AS route,
+        site_windows.requests - coalesce(routed_windows.requests, 0) AS requests,
+        site_windows.judged - coalesce(routed_windows.judged, 0) AS judged,
+        site_windows.ok - coalesce(routed_windows.ok, 0) AS ok,
+        site_windows.hard_blocks - coalesce(routed_windows.hard_blocks, 0) AS hard_blocks,
+        site_windows.challenges - coalesce(routed_windows.challenges, 0) AS challenges,
+        site_windows.soft_blocks - coalesce(routed_windows.soft_blocks, 0) AS soft_blocks,
+        site_windows.unknown - coalesce(routed_windows.unknown, 0) AS unknown,
+        site_windows.redirects - coalesce(routed_windows.redirects, 0) AS redirects,
+        CASE
+            WHEN routed_windows.site IS NULL THEN site_windows.p95_latency_ms
+            ELSE routed_windows.rest_p95_latency_ms
+        END AS p95_latency_ms,
+        extraction_windows.extractions,
+        extraction_windows.valid,
+        site_windows.credits AS all_credits,
+        site_windows.attempts AS all_attempts,
+        -- A record is a valid one; where nothing was extracted, a page that came.
+        CASE
+            WHEN site_windows.judged < site_settings.min_requests THEN NULL
+            WHEN extraction_windows.extractions > 0 THEN extraction_windows.valid
+            ELSE site_windows.ok
+        END AS records
+    FROM site_windows
+    INNER JOIN site_settings ON site_windows.site = site_settings.site
+    LEFT JOIN routes
+        ON
+            site_windows.site = routes.site
+            AND site_windows.window_start = routes.window_start
+    LEFT JOIN routed_windows
+        ON
+            site_windows.site = routed_windows.site
+            AND site_windows.window_start = routed_windows.window_start
+    LEFT JOIN extraction_windows
+        ON
+            site_windows.site = extraction_windows.site
+            AND site_windows.window_start = extraction_windows.window_start
+    WHERE site_windows.window_end > $start AND site_windows.window_end <= $end
+),
+
+measured_windows AS MATERIALIZED (
+    SELECT
+        remaining_windows.* EXCLUDE (p95_latency_ms),
         site_baselines.is_enough,
         site_baselines.is_used_up,
         site_baselines.baseline_requests,
@@ -15,22 +87,51 @@ WITH measured_windows AS MATERIALIZED (
         site_baselines.base_unknown_share,
         site_baselines.base_delivery_share,
         site_baselines.base_p95_latency_ms,
-        site_windows.hard_blocks / nullif(site_windows.judged, 0) AS hard_block_rate,
-        site_windows.challenges / nullif(site_windows.judged, 0) AS challenge_rate,
-        site_windows.soft_blocks / nullif(site_windows.judged, 0) AS soft_block_rate,
-        (site_windows.hard_blocks + site_windows.challenges + site_windows.soft_blocks)
-        / nullif(site_windows.judged, 0) AS denied_share,
-        site_windows.ok
-        / nullif(site_windows.requests - site_windows.redirects, 0) AS delivery_share
-    FROM site_windows
+        site_baselines.base_extractions,
+        site_baselines.base_invalid_rate,
+        remaining_windows.hard_blocks / nullif(remaining_windows.judged, 0) AS hard_block_rate,
+        remaining_windows.challenges / nullif(remaining_windows.judged, 0) AS challenge_rate,
+        remaining_windows.soft_blocks / nullif(remaining_windows.judged, 0) AS soft_block_rate,
+        (
+            remaining_windows.hard_blocks
+            + remaining_windows.challenges
+            + remaining_windows.soft_blocks
+        ) / nullif(remaining_windows.judged, 0) AS denied_share,
+        remaining_windows.route IS NOT NULL
+        AND remaining_windows.judged < site_settings.min_requests AS is_too_little_left,
+        CASE
+            WHEN NOT is_too_little_left THEN remaining_windows.p95_latency_ms
+        END AS p95_latency_ms,
+        CASE
+            WHEN NOT is_too_little_left
+                THEN
+                    remaining_windows.ok
+                    / nullif(remaining_windows.requests - remaining_windows.redirects, 0)
+        END AS delivery_share,
+        (remaining_windows.extractions - remaining_windows.valid)
+        / nullif(remaining_windows.extractions, 0) AS invalid_rate,
+        -- Both extract, or neither does: a valid record and a page are not the same.
+        CASE
+            WHEN
+                (coalesce(remaining_windows.extractions, 0) > 0)
+                = (site_baselines.base_extractions > 0)
+                THEN
+                    coalesce(
+                        remaining_windows.all_credits
+                        / site_baselines.base_credits_per_record,
+                        remaining_windows.all_attempts
+                        / site_baselines.base_attempts_per_record
+                    ) / nullif(remaining_windows.records, 0)
+        END AS cost_ratio
+    FROM remaining_windows
+    INNER JOIN site_settings ON remaining_windows.site = site_settings.site
     INNER JOIN site_baselines
         ON
-            site_windows.site = site_baselines.site
-            AND site_windows.window_start = site_baselines.window_start
+            remaining_windows.site = site_baselines.site
+            AND remaining_windows.window_start = site_baselines.window_start
             AND site_baselines.config_version = $config_version
             AND site_baselines.window_end > $start
             AND site_baselines.window_end <= $end
-    WHERE site_windows.window_end > $start AND site_windows.window_end <= $end
 ),
 
 judged_windows AS MATERIALIZED (
@@ -88,7 +189,18 @@ judged_windows AS MATERIALIZED (
             measured_windows.base_delivery_share - measured_windows.delivery_share
             >= site_settings.delivery_fall - 1e-9,
             FALSE
-        ) AS has_delivery_fallen
+        ) AS has_delivery_fallen,
+        CASE
+            WHEN
+                measured_windows.extractions >= site_settings.min_extractions
+                AND measured_windows.base_extractions >= site_settings.min_extractions
+                THEN
+                    100 * (1 - least(1, greatest(0, (
+                        measured_windows.invalid_rate - measured_windows.base_invalid_rate
+                    ) / site_settings.full_invalid_rise)))
+        END AS parser_health,
+        measured_windows.extractions
+        * (measured_windows.invalid_rate - measured_windows.base_invalid_rate) AS excess_invalid
     FROM measured_windows
     INNER JOIN site_settings ON measured_windows.site = site_settings.site
 ),
@@ -444,10 +556,30 @@ SELECT
     scored_windows.baseline_days,
     scored_windows.delivery_share,
     scored_windows.base_delivery_share,
-    NULL::DOUBLE AS parser_health,
-    NULL::DOUBLE AS cost_ratio,
-    NULL::VARCHAR AS diagnosis,
-    NULL::VARCHAR AS owner
+    scored_windows.parser_health,
+    scored_windows.cost_ratio,
+    CASE
+        WHEN scored_windows.route IS NOT NULL THEN scored_windows.route
+        WHEN scored_windows.score IS NOT NULL AND bands.band IN ('degraded', 'resisting')
+            THEN 'site'
+    END AS diagnosis,
+    -- Hostility comes before the parser: a challenge page breaks every extractor.
+    CASE
+        WHEN scored_windows.route IS NOT NULL THEN 'route'
+        WHEN bands.band IN ('degraded', 'resisting') THEN 'crawl'
+        WHEN
+            scored_windows.parser_health < site_settings.healthy_from
+            AND scored_windows.excess_invalid >= site_settings.parser_min_invalid - 1e-9
+            THEN
+                CASE
+                    WHEN
+                        scored_windows.score < site_settings.healthy_from
+                        OR scored_windows.served_share
+                        < site_settings.pause_below_served_share - 1e-9
+                        THEN 'crawl'
+                    ELSE 'parser'
+                END
+    END AS owner
 FROM scored_windows
 INNER JOIN bands
     ON

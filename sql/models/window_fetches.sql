@@ -53,7 +53,12 @@ fetches AS (
         lake_fetches.latency_ms,
         lake_fetches.bytes,
         lake_fetches.attempts,
-        lake_fetches.credits
+        lake_fetches.credits,
+        lake_fetches.route_gateway,
+        lake_fetches.route_country,
+        lake_fetches.route_pool,
+        lake_fetches.route_session,
+        lake_fetches.route_exit
     FROM lake_fetches
     LEFT JOIN lengths
         ON
@@ -165,6 +170,11 @@ SELECT
     fetches.bytes,
     fetches.attempts,
     fetches.credits,
+    fetches.route_gateway,
+    fetches.route_country,
+    fetches.route_pool,
+    fetches.route_session,
+    fetches.route_exit,
     CASE
         WHEN
             fetches.is_full_answer

@@ -43,6 +43,10 @@ def test_the_history_is_what_a_run_up_to_the_hour_would_have_left(bench: Workben
             " (SELECT count(*) FROM site_baselines),"
             " (SELECT count(*) FROM (SELECT DISTINCT site, window_start FROM site_windows))"
         ).fetchone()
+        routes = connection.execute(
+            "SELECT min(window_start), max(window_end), count(DISTINCT dimension),"
+            " bool_and(requests = judged + unknown + redirects), count(*) FROM route_windows"
+        ).fetchone()
         states = connection.execute("SELECT count(*) FROM site_state").fetchone()
         lake = connection.execute("SELECT count(DISTINCT hour_start) FROM lake_files").fetchone()
         profiles = connection.execute("SELECT count(DISTINCT site) FROM page_profiles").fetchone()
@@ -54,6 +58,9 @@ def test_the_history_is_what_a_run_up_to_the_hour_would_have_left(bench: Workben
     assert judged == pytest.approx(TINY.fetches * hours, rel=0.15)
     assert same is not None
     assert len(set(same)) == 1
+    assert routes is not None
+    assert routes[:4] == (first, last, 5, True)
+    assert routes[4] > 10 * same[0]
     assert (states, profiles) == ((TINY.sites,), (TINY.sites,))
     assert lake == (hours,)
 

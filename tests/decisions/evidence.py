@@ -28,6 +28,8 @@ def policy(**changes: Any) -> Policy:
         "fuse_sites": 5,
         "fuse_fleet_share": 0.25,
         "delivery_after_low_minutes": 30,
+        "route_down_sites": 3,
+        "route_down_share": 0.5,
     }
     return Policy.model_validate({**numbers, **changes})
 

@@ -19,14 +19,24 @@ from tests.modelling.warehouses import (
     configuration_with,
     make_warehouse,
     put_fetches,
+    put_rows,
     put_windows,
 )
-from tests.oracle import SCORE_COLUMNS, WINDOW_COLUMNS, Numbers, has_value, landing_verdict
+from tests.oracle import (
+    ROUTE_COLUMNS,
+    SCORE_COLUMNS,
+    WINDOW_COLUMNS,
+    Numbers,
+    has_value,
+    landing_verdict,
+)
+from tests.oracle import route_windows as oracle_routes
 from tests.oracle import site_scores as oracle_scores
 from tests.oracle import site_windows as oracle_windows
 from tests.oracle.cases import Case, all_cases
+from tests.oracle.route_cases import ROUTE_CASES
 
-CASES = {case.name: case for case in all_cases()}
+CASES = {case.name: case for case in (*all_cases(), *(make() for make in ROUTE_CASES))}
 WINDOW_CASES = [name for name, case in CASES.items() if case.windows]
 FETCH_CASES = [name for name, case in CASES.items() if case.fetches]
 NUMBER_NAMES = {"full_rate": "full_rate_rise"}
@@ -52,8 +62,8 @@ def differences(
     ours: list[dict[str, Any]], theirs: list[dict[str, Any]], columns: Any
 ) -> list[str]:
     """Rows and columns in which two tables differ, times and words exactly, numbers to 1e-7."""
-    left = {(row["site"], row["window_start"]): row for row in ours}
-    right = {(row["site"], row["window_start"]): row for row in theirs}
+    left = {key_of(row): row for row in ours}
+    right = {key_of(row): row for row in theirs}
     found = [f"only in the models: {key}" for key in sorted(left.keys() - right.keys())]
     found += [f"only in the oracle: {key}" for key in sorted(right.keys() - left.keys())]
     for key in sorted(left.keys() & right.keys()):
@@ -62,6 +72,11 @@ def differences(
             if not same(one, other):
                 found.append(f"{key} {column}: models {one!r}, oracle {other!r}")
     return found
+
+
+def key_of(row: dict[str, Any]) -> tuple[Any, ...]:
+    grain = ("site", "window_start", "dimension", "value")
+    return tuple(row[column] for column in grain if column in row)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -78,10 +93,12 @@ def test_scores_equal_the_oracle(name: str, tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     connection = make_warehouse(home)
     put_windows(connection, case.windows, case.until)
+    put_rows(connection, "route_windows", case.routes)
+    put_rows(connection, "extraction_windows", case.extractions)
     configuration = configuration_of(case, tmp_path / "config")
     make_scores(connection, configuration, Range(datetime(2000, 1, 1), datetime(2000, 1, 2)))
     ours = rows_of(connection, "SELECT * FROM site_scores")
-    theirs = oracle_scores(case.windows, case.numbers)
+    theirs = oracle_scores(case.windows, case.numbers, case.routes, case.extractions)
     found = differences(ours, theirs, SCORE_COLUMNS)
     assert not found, "\n".join(found[:20])
 
@@ -110,8 +127,14 @@ def test_windows_and_scores_equal_the_oracle(name: str, tmp_path: Path) -> None:
     found = differences(
         windows, oracle_windows(case.fetches, case.numbers, case.until), WINDOW_COLUMNS
     )
+    routes = oracle_routes(case.fetches, case.numbers, case.until)
+    counted = rows_of(connection, "SELECT * FROM route_windows")
+    found += differences(counted, routes, ROUTE_COLUMNS[:-1])
+    measured = [row for row in counted if row["rest_p95_latency_ms"] is not None]
+    keys = {key_of(row) for row in measured}
+    found += differences(measured, [r for r in routes if key_of(r) in keys], ROUTE_COLUMNS[-1:])
     make_scores(connection, configuration, asked)
     ours = rows_of(connection, "SELECT * FROM site_scores")
     windows.sort(key=lambda row: (row["site"], row["window_start"]))
-    found += differences(ours, oracle_scores(windows, case.numbers), SCORE_COLUMNS)
+    found += differences(ours, oracle_scores(windows, case.numbers, routes), SCORE_COLUMNS)
     assert not found, "\n".join(found[:20])

@@ -38,14 +38,23 @@ def insert_rows(
     )
 
 
+def put_rows(
+    connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[dict[str, Any]]
+) -> None:
+    """Many rows at once, their columns by name."""
+    if not rows:
+        return
+    frame = pd.DataFrame(rows)
+    connection.register("frame", frame)
+    connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM frame")
+    connection.unregister("frame")
+
+
 def put_windows(
     connection: duckdb.DuckDBPyConnection, windows: Sequence[dict[str, Any]], until: datetime
 ) -> None:
     """Rows of ``site_windows`` as if they had been made until then."""
-    frame = pd.DataFrame(windows)
-    connection.register("frame", frame)
-    connection.execute("INSERT INTO site_windows BY NAME SELECT * FROM frame")
-    connection.unregister("frame")
+    put_rows(connection, "site_windows", windows)
     connection.execute("INSERT INTO known_sites SELECT DISTINCT site, NULL FROM site_windows")
     set_modelled_until(connection, "windows", until)
 

@@ -156,7 +156,14 @@ def is_flagged(
 
 def baselines(windows: Sequence[Row], numbers: Numbers) -> list[tuple[Row, bool, Baseline]]:
     """Every window of any number of sites with its flag and baseline, by site and time."""
-    found: list[tuple[Row, bool, Baseline]] = []
+    return [(row, flag, baseline) for row, flag, baseline, _ in with_periods(windows, numbers)]
+
+
+def with_periods(
+    windows: Sequence[Row], numbers: Numbers
+) -> list[tuple[Row, bool, Baseline, list[Row]]]:
+    """As ``baselines``, with the unflagged windows of the period."""
+    found: list[tuple[Row, bool, Baseline, list[Row]]] = []
     for site in sorted({row["site"] for row in windows}):
         own = numbers.of(site)
         rows = sorted(
@@ -169,5 +176,5 @@ def baselines(windows: Sequence[Row], numbers: Numbers) -> list[tuple[Row, bool,
             flag = is_flagged(row, unflagged, flagged, own)
             done.append(row)
             flags.append(flag)
-            found.append((row, flag, baseline))
+            found.append((row, flag, baseline, unflagged))
     return found

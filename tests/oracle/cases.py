@@ -23,7 +23,10 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Case:
-    """One history. Exactly one of ``fetches`` and ``windows`` is filled."""
+    """One history. Exactly one of ``fetches`` and ``windows`` is filled.
+
+    ``routes`` and ``extractions`` are rows of ``route_windows`` and ``extraction_windows``.
+    """
 
     name: str
     numbers: Numbers
@@ -31,6 +34,8 @@ class Case:
     until: datetime
     fetches: list[dict[str, Any]] = field(default_factory=list)
     windows: list[dict[str, Any]] = field(default_factory=list)
+    routes: list[dict[str, Any]] = field(default_factory=list)
+    extractions: list[dict[str, Any]] = field(default_factory=list)
     about: str = ""
 
 

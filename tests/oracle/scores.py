@@ -1,15 +1,17 @@
-"""Scores, smoothing and bands (DESIGN section 6), without the route rule."""
+"""Scores, smoothing, bands and owners (DESIGN sections 6 and 7)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import timedelta
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 import pandas as pd
 
-from .baselines import POINTS_20, TOLERANCE, Baseline, Row, baselines, denied
+from .baselines import POINTS_20, TOLERANCE, Baseline, Row, denied, with_periods
 from .numbers import Numbers
+from .routes import diagnosis_of, remaining
 
 SIGNALS = ("hard_block", "challenge", "soft_block", "latency")
 
@@ -53,21 +55,117 @@ SERVED_BASE_LIMIT = 0.8
 DAY = timedelta(hours=24)
 
 
-def site_scores(windows: Sequence[Row], numbers: Numbers) -> list[Row]:
+def site_scores(
+    windows: Sequence[Row],
+    numbers: Numbers,
+    routes: Sequence[Row] = (),
+    extractions: Sequence[Row] = (),
+) -> list[Row]:
     """Rows of ``site_scores`` for rows of ``site_windows``, by site and time.
 
-    Left null: parser_health, cost_ratio, diagnosis, owner. ``config_version`` is not given.
+    ``routes`` are rows of ``route_windows``, ``extractions`` of ``extraction_windows``.
+    ``config_version`` is not given.
     """
+    by_route: dict[tuple[str, datetime], dict[tuple[str, str], Row]] = defaultdict(dict)
+    for row in routes:
+        by_route[row["site"], row["window_start"]][row["dimension"], row["value"]] = row
+    found = {
+        (row["site"], row["window_start"]): (row["extractions"], row["valid"])
+        for row in extractions
+    }
     rows: list[Row] = []
-    for window, _flag, baseline in baselines(windows, numbers):
-        rows.append(_measure(window, baseline, numbers.of(window["site"])))
+    before: dict[str, list[Row]] = defaultdict(list)
+    for window, _flag, baseline, period in with_periods(windows, numbers):
+        before[window["site"]].append(window)
+        diagnosis = diagnosis_of(window, baseline, before[window["site"]], period, by_route)
+        judged = window if diagnosis is None else remaining(window, diagnosis, by_route)
+        row = _measure(judged, baseline, numbers.of(window["site"]))
+        if diagnosis is not None and judged["judged"] < numbers.of(window["site"]).min_requests:
+            row["delivery_share"] = row["p95_latency_ms"] = None
+        row["route"] = diagnosis
+        least = numbers.of(window["site"]).min_requests
+        _extraction(row, window, baseline, period, found, least)
+        rows.append(row)
     for site in sorted({row["site"] for row in rows}):
         own = [row for row in rows if row["site"] == site]
         for index, row in enumerate(own):
             _smooth(row, own[: index + 1])
         for index, row in enumerate(own):
             _judge(row, own[:index], numbers.of(site))
+            _blame(row, numbers.of(site))
     return [{column: row[column] for column in SCORE_COLUMNS} for row in rows]
+
+
+def _extraction(
+    row: Row,
+    window: Row,
+    baseline: Baseline,
+    period: Sequence[Row],
+    found: Mapping[tuple[str, datetime], tuple[int, int]],
+    least: int,
+) -> None:
+    """Fills parser_health and cost_ratio, which are of all of the window's fetches."""
+    row["excess_invalid"] = 0.0
+    if not baseline.enough:
+        return
+
+    def counts(of: Row) -> tuple[int, int]:
+        return found.get((of["site"], of["window_start"]), (0, 0))
+
+    tried, valid = counts(window)
+    base_tried = sum(counts(old)[0] for old in period)
+    base_valid = sum(counts(old)[1] for old in period)
+    # AMBIGUOUS: "null below 20 extractions": neither now nor in the base. Alternative: only now.
+    if tried >= 20 and base_tried >= 20:
+        rise = (1 - valid / tried) - (1 - base_valid / base_tried)
+        row["parser_health"] = 100 * (1 - min(1, max(0, rise / 0.20)))
+        row["excess_invalid"] = tried * rise
+
+    # AMBIGUOUS: where nothing is extracted, a record is a page that came; a site that began to
+    # extract, or stopped, has no ratio. Alternative: null without extractions. And no ratio of
+    # fewer than min_requests judged fetches.
+    if (tried > 0) != (base_tried > 0) or window["judged"] < least:
+        return
+
+    def records(of: Row) -> int:
+        return counts(of)[1] if counts(of)[0] > 0 else int(of["ok"])
+
+    priced = [old for old in period if old["credits"] is not None]
+    base_credits = sum(old["credits"] for old in priced)
+    base_priced = sum(records(old) for old in priced)
+    if window["credits"] is not None and base_credits > 0 and base_priced > 0:
+        now, base = window["credits"], base_credits / base_priced
+    else:
+        total = sum(records(old) for old in period)
+        if total == 0:
+            return
+        now, base = window["attempts"], sum(old["attempts"] for old in period) / total
+    if records(window) > 0:
+        row["cost_ratio"] = now / records(window) / base
+
+
+def _blame(row: Row, numbers: Numbers) -> None:
+    """Fills diagnosis and owner, once the band stands."""
+    hostile = row["band"] in ("degraded", "resisting")
+    if row["route"] is not None:
+        row["diagnosis"], row["owner"] = str(row["route"]), "route"
+        return
+    # AMBIGUOUS: "with less data: null" is a window without a score. Alternative: also site while
+    # the band stands without one.
+    if hostile and row["score"] is not None:
+        row["diagnosis"] = "site"
+    # AMBIGUOUS: what a fall of parser health is. Here: below the healthy 80, and ten invalid items
+    # more than usual. It is the crawl's where the window's hostility is low as well.
+    parser = (
+        row["parser_health"] is not None
+        and row["parser_health"] < HEALTHY_FROM
+        and row["excess_invalid"] >= 10 - TOLERANCE
+    )
+    low = row["score"] is not None and _is_low(row, numbers)
+    if hostile or (parser and low):
+        row["owner"] = "crawl"
+    elif parser:
+        row["owner"] = "parser"
 
 
 def _share(part: float, whole: float) -> float | None:

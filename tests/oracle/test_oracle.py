@@ -22,6 +22,7 @@ from . import (
     window_minutes,
 )
 from .cases import CASES, DAY, HOUR, MINUTE, START, Case, fetch, window
+from .route_cases import routes_at_the_bounds
 
 SITE = "a.example"
 LATE = START + 4 * DAY
@@ -642,6 +643,57 @@ def test_sites_are_apart_and_may_set_any_number() -> None:
     a, b = scored(rows, numbers)
     assert a["hard_block_penalty"] == pytest.approx(25)
     assert b["hard_block_penalty"] == pytest.approx(17.5)
+
+
+# ---- routes, parsers and cost ----------------------------------------------------------------
+
+
+def test_a_route_is_named_at_each_bound_and_not_just_beyond() -> None:
+    case = routes_at_the_bounds()
+    found = site_scores(case.windows, case.numbers, case.routes)
+    named = [row["diagnosis"] for row in found if row["window_start"].hour == 12]
+    route = "route:gateway=a"  # a pool that holds the same comes after it
+    assert named == [
+        route,  # 10 of 50, none of the other 50
+        "site",  # nine; 8.75 x 1.8 and 7.5 points for latency make it degraded
+        route,  # 10 of 200: five points
+        None,  # 10 of 201
+        route,  # 12 of 15: four fifths; 3 of 60: five points
+        "site",  # 11 of 14
+        "site",  # 49 others
+        route,
+        route,  # 3 of the other 60
+        "site",  # 4 of the other 60
+        route,  # redirects are no fetches here
+        "site",
+        route,
+    ]
+
+
+def test_a_route_that_most_fetches_take_is_not_named_for_what_struck_all() -> None:
+    rows = [*normal(), window(SITE, LATE, 60, 400, hard=26)]
+
+    def diagnosis(taken: int, hard: int) -> str | None:
+        route = {**window(SITE, LATE, 60, taken, hard=hard), "dimension": "pool", "value": "p"}
+        found = site_scores(rows, Numbers(), [{**route, "rest_p95_latency_ms": None}])
+        return found[-1]["diagnosis"]
+
+    assert diagnosis(340, 22) is None  # 22 of 340, and 4 of the other 60
+    assert diagnosis(340, 26) is None  # none of the other 60: 2.2 standard errors
+    assert diagnosis(200, 26) == "route:pool=p"
+
+
+def test_parser_health_and_cost_by_hand() -> None:
+    rows = [*normal(), window(SITE, LATE, 60, 100)]
+    extractions = [
+        {"site": SITE, "window_start": row["window_start"], "extractions": 50, "valid": 49}
+        for row in rows[:-1]
+    ]
+    extractions.append({"site": SITE, "window_start": LATE, "extractions": 80, "valid": 64})
+    row = site_scores(rows, Numbers(), extractions=extractions)[-1]
+    assert row["parser_health"] == pytest.approx(10)  # 0.20 against 0.02
+    assert row["cost_ratio"] == pytest.approx((100 / 64) / (100 / 49))
+    assert (row["owner"], row["diagnosis"], row["reasons"]) == ("parser", None, [])
 
 
 # ---- the cases -------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import pandas as pd
 
 from .baselines import Row, baseline_of, is_flagged
 from .numbers import Numbers
+from .routes import values_of
 from .verdicts import (
     NO_HISTORY,
     Fetch,
@@ -54,6 +55,14 @@ WINDOW_COLUMNS = (
     "bytes",
     "credits",
     "items",
+)
+
+ROUTE_COLUMNS = (
+    *WINDOW_COLUMNS[:4],
+    "dimension",
+    "value",
+    *WINDOW_COLUMNS[4:],
+    "rest_p95_latency_ms",
 )
 
 Factors = Mapping[tuple[str, date], float]
@@ -132,10 +141,44 @@ def site_windows(
     AMBIGUOUS: a window without any fetch has no row. Alternative: rows of zeros. (They would
     change no score: no judged fetches, no p95, no score of their own.)
     """
-    rows: list[Row] = []
+    return [row for row, _, _ in _counted_windows(fetches, numbers, until, factors)]
+
+
+def route_windows(
+    fetches: Sequence[Fetch],
+    numbers: Numbers,
+    until: datetime,
+    factors: Factors | None = None,
+) -> list[Row]:
+    """Rows of ``route_windows`` likewise, each with the p95 of the window's other fetches."""
+    found: list[Row] = []
+    for window, members, verdicts in _counted_windows(fetches, numbers, until, factors):
+        for (dimension, value), chosen in values_of(members).items():
+            taken = set(chosen)
+            others = [index for index in range(len(members)) if index not in taken]
+            row = _count([members[i] for i in chosen], [verdicts[i] for i in chosen])
+            rest = _count([members[i] for i in others], [verdicts[i] for i in others])
+            row.update(
+                {name: window[name] for name in WINDOW_COLUMNS[:4]},
+                dimension=dimension,
+                value=value,
+                rest_p95_latency_ms=rest["p95_latency_ms"],
+            )
+            found.append({column: row[column] for column in ROUTE_COLUMNS})
+    return found
+
+
+# A window's row, its fetches and their final verdicts.
+Counted = tuple[Row, list[Fetch], list[str]]
+
+
+def _counted_windows(
+    fetches: Sequence[Fetch], numbers: Numbers, until: datetime, factors: Factors | None
+) -> list[Counted]:
+    found: list[Counted] = []
     for site in sorted({fetch["site"] for fetch in fetches}):
-        rows += _windows_of_site(site, _of_site(fetches, site), numbers.of(site), until, factors)
-    return rows
+        found += _windows_of_site(site, _of_site(fetches, site), numbers.of(site), until, factors)
+    return found
 
 
 def _windows_of_site(
@@ -144,7 +187,7 @@ def _windows_of_site(
     numbers: Numbers,
     until: datetime,
     factors: Factors | None,
-) -> list[Row]:
+) -> list[Counted]:
     judged = [fetch["ts"] for fetch in fetches if is_judged(fetch)]
     minutes_of: dict[date, int] = {}
     members: dict[datetime, list[Fetch]] = defaultdict(list)
@@ -155,6 +198,7 @@ def _windows_of_site(
             minutes_of[day] = _minutes_of_day(judged, day, numbers, factor)
         members[_stretch_start(fetch["ts"], minutes_of[day])].append(fetch)
 
+    counted: list[Counted] = []
     rows: list[Row] = []
     flags: list[bool] = []
     good: list[Good] = []  # a window's fetches whose final verdict is ok, 304s left out
@@ -171,6 +215,7 @@ def _windows_of_site(
         row = {column: row[column] for column in WINDOW_COLUMNS}
         flags.append(is_flagged(row, unflagged, flagged, numbers))
         rows.append(row)
+        counted.append((row, members[start], verdicts))
         good.append(
             (
                 start,
@@ -182,7 +227,7 @@ def _windows_of_site(
                 ],
             )
         )
-    return rows
+    return counted
 
 
 def _history_period(

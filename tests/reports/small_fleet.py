@@ -36,7 +36,7 @@ def plan() -> Plan:
             (REFUSED, (Trouble("sudden_403s", TURN),)),
             (WATCHED, (Trouble("sudden_403s", TURN),)),
             (SLOWED, (Trouble("gradual_challenges", TURN, strength=0.3),)),
-            (FINE, ()),
+            (FINE, (Trouble("broken_pool", TURN, route=("pool", "residential")),)),
             (NEW, ()),
         )
     ):

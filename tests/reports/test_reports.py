@@ -211,3 +211,20 @@ def test_times_are_those_of_the_data(published: duckdb.DuckDBPyConnection) -> No
     for name in NAMES:
         assert not re.search(r"now\(|current_|today\(", report(name), re.IGNORECASE), name
     assert isinstance(rows(published, "worst_sites")[0]["as_of"], datetime)
+
+
+def test_routes_shows_a_failing_one_and_whether_it_is_down(
+    published: duckdb.DuckDBPyConnection,
+) -> None:
+    found = {(row["dimension"], row["value"]): row for row in rows(published, "routes")}
+    pool = found["pool", "residential"]
+    assert (pool["diagnosed_sites"], pool["down"]) == (1, False)
+    assert sum(row["diagnosed_sites"] for row in found.values()) == 1
+
+
+def test_troubles_by_owner_puts_hostility_first(published: duckdb.DuckDBPyConnection) -> None:
+    found = rows(published, "troubles_by_owner")
+    owners = {row["site"]: (row["owner"], row["diagnosis"]) for row in found}
+    assert owners[REFUSED] == ("crawl", "site")
+    assert owners[FINE] == ("route", "route:pool=residential")
+    assert [row["owner"] for row in found][-1] == "route"

@@ -38,6 +38,10 @@ def empty_warehouse() -> Iterator[duckdb.DuckDBPyConnection]:
         f"CREATE TEMP TABLE window_fetches AS {model_sql('window_fetches')}",
         {"start": datetime(2026, 1, 1), "end": datetime(2026, 1, 2)},
     )
+    connection.execute(
+        f"CREATE TEMP TABLE site_health AS {model_sql('site_health')}",
+        {"as_of": datetime(2026, 1, 1), "config_version": "", "longest_stretched_days": 60},
+    )
     connection.execute("CREATE TEMP TABLE fresh_scores AS SELECT * FROM site_scores WHERE FALSE")
     yield connection
     connection.close()

@@ -13,7 +13,7 @@ from tests.sql.cases import defaults_of, types_of
 from tests.sql.sidecars import sidecar
 
 MODEL_NAMES = sorted(path.stem for path in MODELS.glob("*.sql"))
-MADE_BY_MODELS = {"window_fetches", "site_health", "site_evidence"}
+MADE_BY_MODELS = {"window_fetches", "site_health", "route_health", "site_evidence"}
 NOT_REPEATABLE = re.compile(
     r"\b(now|today|random|uuid|get_current_\w+|transaction_timestamp)\s*\("
     r"|\b(current_timestamp|current_date|current_time|localtimestamp|localtime)\b",

@@ -25,6 +25,10 @@ from target_health.paths import SHIPPED_CONFIG, Home
 from target_health.times import DAY, HOUR, floor_day
 from target_health.warehouse import open_writer
 
+# How far back there are windows by route: as far as baselines usually look. Thirty rows a window
+# would fill the disk behind ten times the history.
+ROUTE_DAYS = 14 * DAY
+
 # A whole number near the expected one, so that rare outcomes come in some windows only.
 _MACROS = """
 CREATE TEMP MACRO drawn(expected, seed) AS floor(expected + (seed % 1000) / 1000.0)::BIGINT;
@@ -142,6 +146,54 @@ FROM counted
 ORDER BY window_start, site
 """
 
+# Each window takes the routes of one of the hour's own windows, which last a quarter of an hour.
+_ROUTE_WINDOWS = f"""
+INSERT INTO route_windows BY NAME
+WITH patterns AS (
+    SELECT
+        *,
+        dense_rank() OVER (PARTITION BY site ORDER BY window_start) - 1 AS number,
+        count(DISTINCT window_start) OVER (PARTITION BY site) AS numbers
+    FROM hour_route_windows
+),
+
+counted AS (
+    SELECT
+        slots.site,
+        slots.window_start,
+        slots.window_minutes,
+        patterns.dimension,
+        patterns.value,
+        {
+    ", ".join(
+        f"drawn(patterns.{name} * slots.window_minutes / 15.0, slots.seed >> {place}) AS {name}"
+        for place, name in enumerate(_COUNTS)
+    )
+},
+        patterns.attempts / patterns.requests AS attempts_each,
+        patterns.bytes / patterns.requests AS bytes_each,
+        patterns.credits / patterns.requests AS credits_each,
+        patterns.items / patterns.requests AS items_each,
+        round(patterns.p95_latency_ms * varied(slots.seed), 1) AS p95_latency_ms
+    FROM slots
+    INNER JOIN patterns
+        ON slots.site = patterns.site AND patterns.number = slots.seed % patterns.numbers
+    WHERE slots.window_start >= $since AND slots.window_start < $until
+)
+
+SELECT
+    * EXCLUDE (attempts_each, bytes_each, credits_each, items_each),
+    window_start + to_minutes(window_minutes) AS window_end,
+    {" + ".join(_COUNTS)} AS requests,
+    {" + ".join(name for name in _COUNTS if name not in _NOT_JUDGED)} AS judged,
+    drawn(attempts_each * requests, 0) AS attempts,
+    drawn(bytes_each * requests, 0) AS bytes,
+    credits_each * requests AS credits,
+    drawn(items_each * requests, 0) AS items
+FROM counted
+ORDER BY window_start, site, dimension, value
+"""
+
 _PAGE_WINDOWS = """
 INSERT INTO page_windows BY NAME
 WITH shape AS (
@@ -252,7 +304,7 @@ def fill_history(home: str, log: str, end: str, days: int) -> Report:
     start_at = floor_day(end_at) - days * DAY
     with open_writer(made) as connection:
         connection.execute(f"ATTACH '{pattern.warehouse}' AS pattern (READ_ONLY)")
-        for table in ("site_windows", "page_windows"):
+        for table in ("site_windows", "page_windows", "route_windows"):
             connection.execute(
                 f"CREATE TEMP VIEW hour_{table.removeprefix('site_')} AS FROM pattern.{table}"
             )
@@ -268,6 +320,11 @@ def fill_history(home: str, log: str, end: str, days: int) -> Report:
         connection.execute(_SLOTS, {"start": start_at, "end": end_at, "today": today})
         connection.execute(_SITE_WINDOWS)
         connection.execute(_PAGE_WINDOWS)
+        day = max(start_at, floor_day(end_at) - ROUTE_DAYS)
+        while day < end_at:
+            # A day at a time, as runs leave them: in order of time, without sorting all of it.
+            connection.execute(_ROUTE_WINDOWS, {"since": day, "until": day + DAY})
+            day += DAY
         # Once more: the lengths stay, the profiles come of the windows.
         make_settings_of_day(connection, configuration, end_at)
         connection.execute(_SITE_SCORES, {"version": configuration.version})
@@ -276,7 +333,9 @@ def fill_history(home: str, log: str, end: str, days: int) -> Report:
             set_modelled_until(connection, name, end_at)
         link_lake(connection, pattern, made, start_at, end_at)
         (windows,) = connection.execute("SELECT count(*) FROM site_windows").fetchone() or (0,)
-        connection.execute("DROP VIEW hour_windows; DROP VIEW hour_page_windows")
+        connection.execute(
+            "DROP VIEW hour_windows; DROP VIEW hour_page_windows; DROP VIEW hour_route_windows"
+        )
         connection.execute("DETACH pattern")
     # As the run of the hour before left it: each site with its state, and a published copy.
     for branch in job.decide_step(made, configuration, end_at, now=end_at, act=True):

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from target_health.commands.output import console, print_json
+from target_health.commands.ownership import diagnosed_route, owner_text, ownership
 from target_health.commands.runs import Json
 from target_health.config import Configuration, load_configuration
 from target_health.config.scoring import Scoring
@@ -60,7 +61,16 @@ def status(
             rows = [only_row(rows, site)]
         if json:
             print_json(
-                [{**row, "why": arithmetic(row, configuration)} for row in rows] if why else rows
+                [
+                    {
+                        **row,
+                        "why": arithmetic(row, configuration),
+                        "route": diagnosed_route(connection, row),
+                    }
+                    for row in rows
+                ]
+                if why
+                else rows
             )
             return
         shown = console()
@@ -72,7 +82,10 @@ def status(
             shown.print(unchecked_line(left_out), markup=False, soft_wrap=True)
         for row in rows if why or site else []:
             shown.print()
-            for line in explanation(row, configuration) if why else summary(row):
+            lines = explanation(row, configuration) if why else summary(row)
+            if why and row["window_start"] is not None:
+                lines += ownership(connection, row, configuration)
+            for line in lines:
                 shown.print(line, markup=False, soft_wrap=True)
         if site is not None and rows[0]["window_end"] is not None:
             end = rows[0]["window_end"]
@@ -121,6 +134,8 @@ def summary(row: dict[str, Any]) -> list[str]:
     ]
     if row["unscored_reason"]:
         lines.append(f"  no score for the newest window: {row['unscored_reason']}")
+    if row["diagnosis"] or row["owner"]:
+        lines.append(f"  diagnosis {row['diagnosis'] or 'none'}, owner {owner_text(row['owner'])}")
     return lines
 
 

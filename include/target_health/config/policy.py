@@ -20,3 +20,5 @@ class Policy(Section):
     fuse_sites: Positive
     fuse_fleet_share: Share
     delivery_after_low_minutes: Count
+    route_down_sites: Positive
+    route_down_share: Share

@@ -78,6 +78,16 @@ class Scoring(Section):
     soft_block_small_page_share: Share
     route_exits_kept: Positive
     route_sessions_kept: Positive
+    route_minutes: Positive
+    route_rise: Rise
+    route_min_failures: Count
+    route_excess_share: Rise
+    route_rest_min_requests: Positive
+    route_rest_rise: Share
+    route_contrast: Annotated[float, BeforeValidator(a_number), Field(ge=0, allow_inf_nan=False)]
+    min_extractions: Positive
+    full_invalid_rise: Rise
+    parser_min_invalid: Count
 
     @field_validator("window_minutes", mode="before")
     @classmethod

@@ -16,6 +16,7 @@ from target_health.config.policy import Mode
 from target_health.config.scoring import Positive, Scoring, a_number
 from target_health.errors import ConfigurationError
 
+Price = Annotated[float, BeforeValidator(a_number), Field(ge=0, allow_inf_nan=False)]
 PATTERN = re.compile(r"[^\s/:]+|\[[0-9a-fA-F:.]+\]")
 
 
@@ -28,6 +29,8 @@ class SiteEntry(Section):
     revisit_interval_s: (
         Annotated[float, BeforeValidator(a_number), Field(gt=0, allow_inf_nan=False)] | None
     ) = None
+    price_per_credit: Price | None = None
+    price_per_attempt: Price | None = None
 
     @field_validator("hosts")
     @classmethod

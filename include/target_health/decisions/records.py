@@ -9,6 +9,7 @@ from typing import Literal
 from target_health.config.policy import Mode
 
 Band = Literal["healthy", "degraded", "resisting", "unscored"]
+Owner = Literal["crawl", "parser", "route"]
 StateName = Literal["active", "slowed", "paused", "stopped"]
 AutomaticKind = Literal["slow_down", "pause", "restore"]
 Kind = Literal["slow_down", "pause", "restore", "fuse", "human_pause", "human_resume"]
@@ -27,7 +28,8 @@ class SiteEvidence:
     action or human decision; ``fresh_band`` is None when there is no such window, and equals
     ``band`` when there was no action. ``delivery_low`` is a fall of delivery that lasted.
     ``scored_lately``: the site has a scored window in the last 24 hours, and so belongs to the
-    fleet that the fuse counts.
+    fleet that the fuse counts. ``diagnosis`` is ``site`` or ``route:<dimension>=<value>``: band and
+    delivery are then those of the fetches that did not take the route, and its owner's the trouble.
     """
 
     site: str
@@ -39,6 +41,8 @@ class SiteEvidence:
     fresh_band: Band | None = None
     fresh_delivery_low: bool = False
     scored_lately: bool = True
+    diagnosis: str | None = None
+    owner: Owner | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,6 +176,8 @@ def reason_in_words(course: Course, row: SiteEvidence, kind: AutomaticKind, fuse
         return f"healthy since the run up to {iso(course.healthy_since)}"
     score = "" if row.smoothed_score is None else f", smoothed score {row.smoothed_score:.0f}"
     what = "delivery fell" if row.band == "healthy" else f"{row.band}{score}"
+    if row.owner == "route":
+        what += f", without what took the failing {row.diagnosis}"
     return f"{what}; slowed instead of paused because the fuse blew" if fuse else what
 
 

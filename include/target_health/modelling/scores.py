@@ -1,4 +1,4 @@
-"""Making scores: baselines, flags, scores and bands of a range, and of what changed before it."""
+"""Making scores, and what they stand on, of a range and of what changed before it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from target_health.warehouse.transactions import transaction
 
 Progress = Callable[[str], None]
 
+SCORE_MODELS = ("site_baselines", "window_flags", "route_diagnoses", "site_scores")
 OWNED_SCORES = f"{OWNED_WINDOWS} AND config_version = $config_version"
 
 
@@ -116,11 +117,11 @@ def score_piece(
     settles: bool = False,
     reaches: str | None = None,
 ) -> None:
-    """Replace baselines, flags and scores of windows ending in ``piece``, in one transaction."""
+    """Replace what ``SCORE_MODELS`` make of windows ending in ``piece``, in one transaction."""
     parameters = score_parameters(configuration, piece)
     with transaction(connection):
         make_site_settings(connection, configuration, sites)
-        for model in ("site_baselines", "window_flags", "site_scores"):
+        for model in SCORE_MODELS:
             replace_range(connection, model, parameters, OWNED_SCORES)
         if settles:
             connection.execute(

@@ -191,6 +191,7 @@ def make_piece(
             remember_windows(connection, parameters)
         replace_range(connection, "page_windows", parameters, OWNED_WINDOWS)
         replace_range(connection, "site_windows", parameters, OWNED_WINDOWS)
+        replace_range(connection, "route_windows", parameters, OWNED_WINDOWS)
         if is_again:
             mark_changed_windows(connection, parameters)
         settle_landed_hours(connection, piece, until)
