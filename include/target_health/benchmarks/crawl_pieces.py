@@ -1,0 +1,116 @@
+"""One Scrapy crawl of a local site, with the add-on and without, as pieces of their own process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from target_health.benchmarks.measuring import Report
+
+#: Pages after which memory is looked at, as shares of the crawl: after the start, and at the end.
+EARLY = 0.3
+
+
+@contextmanager
+def local_site(size_bytes: int) -> Iterator[int]:
+    """The port of a site that is served meanwhile."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "target_health.benchmarks.page_server", str(size_bytes)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdin is not None
+    assert server.stdout is not None
+    try:
+        yield int(server.stdout.readline())
+    finally:
+        server.stdin.close()
+        server.stdout.close()
+        server.wait()
+
+
+def crawl_plain(pages: int, size_bytes: int, home: str) -> Report:
+    """The crawl without the add-on."""
+    return crawl(pages, size_bytes, {})
+
+
+def crawl_watched(pages: int, size_bytes: int, home: str) -> Report:
+    """The same with the add-on: a control file that names other sites, a log that is written."""
+    control = Path(home) / "control" / "crawl_control.json"
+    control.parent.mkdir(parents=True, exist_ok=True)
+    control.write_text(json.dumps({"version": 1, "sites": {}}), encoding="utf-8")
+    watched = {
+        "ADDONS": {"target_health.scrapy.TargetHealth": 500},
+        "TARGET_HEALTH_HOME": home,
+    }
+    return crawl(pages, size_bytes, watched)
+
+
+def crawl(pages: int, size_bytes: int, settings: dict[str, Any]) -> Report:
+    """Seconds from the first request to the spider's end, and resident bytes early and late."""
+    import scrapy
+    from scrapy.crawler import CrawlerProcess
+
+    seen: dict[str, float] = {"pages": 0, "items": 0}
+    early = int(pages * EARLY)
+
+    class Articles(scrapy.Spider):
+        name = "articles"
+
+        async def start(self) -> Any:
+            seen["began"] = time.perf_counter()
+            for number in range(pages):
+                yield scrapy.Request(f"http://127.0.0.1:{port}/local/{number}")
+
+        def parse(self, response: Any) -> Any:
+            seen["pages"] += 1
+            if seen["pages"] == early:
+                seen["early_bytes"] = resident_bytes()
+            seen["items"] += 1
+            yield {
+                "headline": response.css("h1::text").get(),
+                "paragraphs": len(response.css("article p").getall()),
+                "links": len(response.css("a::attr(href)").getall()),
+            }
+
+        def closed(self, reason: str) -> None:
+            seen["late_bytes"] = resident_bytes()
+
+    with local_site(size_bytes) as port:
+        process = CrawlerProcess(
+            {
+                "LOG_LEVEL": "ERROR",
+                "TELNETCONSOLE_ENABLED": False,
+                "ROBOTSTXT_OBEY": False,
+                "CONCURRENT_REQUESTS": 16,
+                "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+                **settings,
+            }
+        )
+        crawler = process.create_crawler(Articles)
+        process.crawl(crawler)
+        process.start()
+        ended = time.perf_counter()
+    stats = crawler.stats.get_stats() if crawler.stats is not None else {}
+    return {
+        "seconds": ended - seen["began"],
+        "pages": seen["pages"],
+        "early_bytes": seen.get("early_bytes", 0),
+        "late_bytes": seen["late_bytes"],
+        "rows": stats.get("target_health/log/rows", 0),
+        "unread": stats.get("target_health/log/unread", 0),
+    }
+
+
+def resident_bytes() -> int:
+    """What this process holds in memory now."""
+    import psutil
+
+    return int(psutil.Process().memory_info().rss)
