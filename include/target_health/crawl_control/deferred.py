@@ -32,9 +32,7 @@ class DeferredRequests:
     written once there is room. No method raises for the disk's troubles.
     """
 
-    def __init__(
-        self, directory: Path, *, warn: Callable[[str], None] = logger.warning
-    ) -> None:
+    def __init__(self, directory: Path, *, warn: Callable[[str], None] = logger.warning) -> None:
         self._directory, self._warn = directory, warn
         self._sites: dict[str, SiteFile] = {}
         self._claim: Claim | None = None
@@ -229,7 +227,7 @@ class SiteFile:
 def kept(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """What a file still keeps; a half line at its end is left out. Raises ``OSError``."""
     # A request that was sent may have been kept anew since: the last word on a key holds.
-    last = {}
+    last: dict[Any, int] = {}
     for number, entry in enumerate(_entries(path)):
         if "done" in entry:
             last.pop(entry["done"], None)

@@ -76,7 +76,9 @@ class ControlFollower:
         except Exception as problem:
             self.failures += 1
             self._seen = None
-            self._fall_back(f"{type(problem).__name__}: {problem}" if str(problem) else "unreadable")
+            self._fall_back(
+                f"{type(problem).__name__}: {problem}" if str(problem) else "unreadable"
+            )
             return
         if self._trouble is not None and self._good:
             logger.info("the crawl control at %s is read again", self.source)
@@ -155,7 +157,5 @@ class ControlFollower:
             return None
         answer.raise_for_status()
         asked = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
-        self._seen = {
-            asked[name]: answer.headers[name] for name in asked if name in answer.headers
-        }
+        self._seen = {asked[name]: answer.headers[name] for name in asked if name in answer.headers}
         return answer.content

@@ -23,6 +23,14 @@ class Places:
     state: Path
     configuration: Path | None
 
+    def marker_files(self) -> tuple[Path, ...]:
+        """The page marks to look for; none named means the shipped ones."""
+        if self.configuration is None:
+            return ()
+        from target_health.config.marker_files import marker_files
+
+        return tuple(marker_files(self.configuration))
+
     @classmethod
     def of(cls, get: Callable[[str], Any], source: str) -> Places:
         """From settings named like the environment's variables, which stand in for them.

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
+import math
 import os
 import subprocess
 import sys
 import threading
-import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from target_health.crawl_log.files import Limits
-from target_health.crawl_log.messages import Message, Order, Page, send
+from target_health.crawl_log.messages import Message, Order, Page, send, send_batch
 from target_health.crawl_log.ownership import new_run
 from target_health.crawl_log.store import is_url
 from target_health.verdicts import has_item_value
@@ -33,11 +34,13 @@ class Absent:
 
 ABSENT: Final = Absent()
 
-#: Rows are handed over this often: one by one they would wake a thread beside the crawl for each.
-HAND_OVER_S = 0.1
+#: Rows are handed over this long after the first: one by one they would wake a thread beside the
+#: crawl for each, and much later their bodies would have left the processor's cache.
+HAND_OVER_S = 0.02
 BATCH_BYTES = 4_000_000
 #: Handed over and not yet written.
 UNDERWAY_BYTES = 16_000_000
+PIPE_BYTES = 1 << 20
 #: What a row without its page counts for.
 ROW_BYTES = 1_000
 #: The writing process is started anew at most this often.
@@ -88,16 +91,21 @@ class CrawlLog:
         # A request that is collected within a call hands over its row: the lock is taken again.
         self._lock = threading.RLock()
         self._closing = threading.Event()
+        self._rows_wait = threading.Event()
         self._writer: Writer | None = None
         self._thread = threading.Thread(target=self._hand_over, name="crawl-log", daemon=True)
         self._thread.start()
 
-    def write(self, row: dict[str, Any], *, item: object = ABSENT, page: Page | None = None) -> None:
+    def write(
+        self, row: dict[str, Any], *, item: object = ABSENT, page: Page | None = None
+    ) -> None:
         """Take one fetch. ``item``: what extraction brought, None without result.
 
         The row's ``ts`` and ``url`` are the caller's to give; evidence, title, sizes and hash are
         added where the page is given.
         """
+        text = None if item is ABSENT else json_text(item)
+        has_item = item is not ABSENT and has_item_value(item)
         size = ROW_BYTES + (len(page.body) if page is not None else 0)
         with self._lock:
             if self._closing.is_set() or self._queued_bytes > self._buffer_bytes:
@@ -112,15 +120,11 @@ class CrawlLog:
                 self._number += 1
                 row.setdefault("event_id", f"{self.run}-{self._number}")
                 self._queued_bytes += size
+                self._queue.append((Message(row, text, has_item, page), size))
         if lost:
             self._warn_once("rows of the crawl log are lost: it is not written fast enough")
-            return
-        text: str | None = None
-        has_item = False
-        if item is not ABSENT:
-            text = json.dumps(item, ensure_ascii=False, default=str)
-            has_item = has_item_value(item)
-        self._queue.append((Message(row, text, has_item, page), size))
+        elif not self._rows_wait.is_set():
+            self._rows_wait.set()
 
     def counts(self) -> dict[str, int]:
         """Rows ``taken``, written (``rows``), ``lost`` and ``unread`` (page not looked at), and
@@ -134,6 +138,7 @@ class CrawlLog:
     def close(self, timeout_s: float = 60.0) -> None:
         """Complete and deliver the last file; waits no longer than the time given."""
         self._closing.set()
+        self._rows_wait.set()
         self._thread.join(timeout_s)
         writer = self._writer
         if self._thread.is_alive() and writer is not None:
@@ -141,19 +146,19 @@ class CrawlLog:
             writer.kill()
 
     def _hand_over(self) -> None:
-        pace = HAND_OVER_S
-        while True:
-            closing = self._closing.wait(pace)
-            while True:
-                batch, size = self._next_batch()
-                if self._writer is None:
-                    self._writer = Writer(self._order, self._heard)
-                if not batch:
-                    break
-                self._give(batch, size)
-            if closing and not self._queue:
-                break
+        self._writer = Writer(self._order, self._heard)
+        while not (self._closing.is_set() and not self._queue):
+            self._rows_wait.wait()
+            self._rows_wait.clear()
+            self._closing.wait(HAND_OVER_S)
+            while self._queue:
+                self._give(*self._next_batch())
         self._writer.finish()
+        if self._writer.unwritten():
+            self._start_again()
+            self._writer.finish()
+            with self._lock:
+                self._lost += len(self._writer.unwritten())
         self._settle()
 
     def _next_batch(self) -> tuple[list[Message], int]:
@@ -166,23 +171,32 @@ class CrawlLog:
         return batch, size
 
     def _give(self, batch: list[Message], size: int) -> None:
-        """Send a batch; what an ended process left unwritten goes first, without its pages."""
         assert self._writer is not None
         while not self._writer.give(batch, size):
-            left = self._writer.unwritten()
-            self._writer.kill()
-            self._settle()
-            self._warn_once("the process that writes the crawl log ended; it is started again")
-            time.sleep(RESTART_S)
-            self._writer = Writer(self._order, self._heard)
-            rows = [message._replace(page=None) for message in left]
-            with self._lock:
-                self._unread += sum(message.page is not None for message in left)
-            if rows and not self._writer.give(rows, ROW_BYTES * len(rows)):
+            if self._closing.is_set() and not self._writer.started:
                 with self._lock:
-                    self._lost += len(rows)
+                    self._lost += len(batch)
+                break
+            self._closing.wait(RESTART_S)
+            self._start_again()
         with self._lock:
             self._queued_bytes -= size
+
+    def _start_again(self) -> None:
+        """Another process, given what the ended one left unwritten; without its pages, one of
+        which may have ended it."""
+        assert self._writer is not None
+        self._warn_once("the process that writes the crawl log ended; it is started again")
+        left = self._writer.unwritten()
+        self._writer.kill()
+        self._settle()
+        self._writer = Writer(self._order, self._heard)
+        with self._lock:
+            self._unread += sum(message.page is not None for message in left)
+        rows = [message._replace(page=None) for message in left]
+        if rows and not self._writer.give(rows, ROW_BYTES * len(rows)):
+            with self._lock:
+                self._lost += len(rows)
 
     def _settle(self) -> None:
         with self._lock:
@@ -219,12 +233,18 @@ class Writer:
                 [sys.executable, "-m", "target_health.crawl_log.process"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                bufsize=0,
                 env={**os.environ, "PYTHONPATH": path},
                 start_new_session=True,  # Ctrl-C and a killed group end the crawl, not its log
             )
+            _enlarge(self._child.stdin)
             self._ears = threading.Thread(target=self._listen, name="crawl-log-ears", daemon=True)
             self._ears.start()
-            self._sent(order)
+            self._sent(lambda pipe: send(pipe, order))
+
+    @property
+    def started(self) -> bool:
+        return self._child is not None
 
     def give(self, batch: list[Message], size: int) -> bool:
         """Hand a batch over; false when the process has ended. Waits while much is underway."""
@@ -233,7 +253,7 @@ class Writer:
                 self._changed.wait(0.5)
             self._number += 1
             self._underway.append((self._number, batch, size))
-        if self._alive() and self._sent((self._number, batch)):
+        if self._alive() and self._sent(lambda pipe: send_batch(pipe, self._number, batch)):
             return True
         with self._changed:
             self._underway.pop()  # the caller still has it
@@ -261,11 +281,11 @@ class Writer:
     def _alive(self) -> bool:
         return self._child is not None and self._child.poll() is None
 
-    def _sent(self, content: object) -> bool:
+    def _sent(self, send_to: Callable[[int], None]) -> bool:
         assert self._child is not None
         assert self._child.stdin is not None
         try:
-            send(self._child.stdin, content)  # type: ignore[arg-type]
+            send_to(self._child.stdin.fileno())
         except (OSError, ValueError):
             return False
         return True
@@ -273,7 +293,7 @@ class Writer:
     def _listen(self) -> None:
         assert self._child is not None
         assert self._child.stdout is not None
-        for line in self._child.stdout:
+        for line in io.BufferedReader(cast(io.RawIOBase, self._child.stdout)):
             with suppress(ValueError):
                 said = json.loads(line)
                 with self._changed:
@@ -283,6 +303,32 @@ class Writer:
                 self._heard(said)
         with self._changed:
             self._changed.notify_all()
+
+
+def json_text(item: Any) -> str:
+    """An item as JSON, whatever it holds: what JSON has no word for becomes text, NaN null."""
+    try:
+        return json.dumps(item, ensure_ascii=False, default=str, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        with suppress(TypeError, ValueError, RecursionError):
+            return json.dumps(_sayable(item), ensure_ascii=False, default=str)
+        return json.dumps({"value": f"{type(item).__name__} that JSON cannot say"})
+
+
+def _sayable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _sayable(part) for key, part in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_sayable(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _enlarge(pipe: Any) -> None:
+    """Room for a batch in the pipe, where the system can do that, so that writing seldom waits."""
+    with suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
 
 def file_name(source: str) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from target_health.crawl_log.files import LogFiles
-from target_health.crawl_log.messages import Message, Order, receive
+from target_health.crawl_log.messages import Message, Order, receive, receive_batch
 from target_health.crawl_log.rows import line_of
 
 TICK_S = 0.5
@@ -50,7 +50,7 @@ def read_all(incoming: BinaryIO, batches: queue.Queue[tuple[int, list[Message]] 
     """Batches from the pipe to the queue; None when the crawler has closed it or gone."""
     try:
         while True:
-            batches.put(receive(incoming))
+            batches.put(receive_batch(incoming))
     except Exception:
         batches.put(None)
 

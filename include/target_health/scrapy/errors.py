@@ -39,7 +39,8 @@ def _names(exception: BaseException) -> Iterator[str]:
 
 def _causes(exception: BaseException) -> Iterator[BaseException]:
     """The exception and what it came from: causes, contexts' reasons, Twisted's lists of them."""
-    waiting, seen = [exception], set()
+    waiting = [exception]
+    seen: set[int] = set()
     while waiting:
         found = waiting.pop(0)
         if id(found) in seen or len(seen) > 20:

@@ -52,7 +52,9 @@ class Items:
             item = self._outcome(response, [], 0, failed=True)
         self._watch.extracted(response.request, item)
 
-    def _outcome(self, response: Response, items: list[Any], requests: int, *, failed: bool) -> object:
+    def _outcome(
+        self, response: Response, items: list[Any], requests: int, *, failed: bool
+    ) -> object:
         """What the log says of extraction: the items, None without result, or not attempted.
 
         A page that only yields links was not meant to bring an item. Nothing at all is an

@@ -100,8 +100,9 @@ class Postponed:
 
     def sent(self, request: Request) -> bool:
         key = request.meta.get(KEY)
-        site = self._underway.pop(key, None) if key is not None else None
-        return site is not None and self._file.done(site, key)
+        if key is None or key not in self._underway:
+            return False
+        return self._file.done(self._underway.pop(key), key)
 
     def settle_all(self) -> int:
         """Nothing that was given back is under way any more; how many that were."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import weakref
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
@@ -89,7 +88,7 @@ class Watch:
                 source=places.source,
                 spool=places.state / "crawl-log",
                 limits=Limits(rotate_s=settings.getfloat("TARGET_HEALTH_ROTATE_S", 300.0)),
-                marker_files=_marker_files(places),
+                marker_files=places.marker_files(),
                 warn=self._warn,
             )
         if places.control is not None:
@@ -307,12 +306,7 @@ class Watch:
         waiting = self._open.pop(key, None)
         if waiting is not None and self._log is not None:
             row, page = waiting
-            try:
-                self._log.write(row, item=item, page=page)
-            except Exception as problem:  # an item that JSON cannot say
-                self.trouble(problem)
-                with suppress(Exception):
-                    self._log.write(row, page=page)
+            self._log.write(row, item=item, page=page)
 
     def extracts(self, request: Request) -> None:
         self._extraction.add(self.page_type(request))
@@ -356,13 +350,3 @@ class Watch:
             values |= {"deferred/lost": self._postponed.lost} if self._postponed.lost else {}
         for name, value in values.items():
             stats.set_value(f"{STATS}/{name}", value)
-
-
-def _marker_files(places: Places) -> tuple[Any, ...]:
-    if places.configuration is None:
-        return ()
-    from target_health.config.marker_files import marker_files
-
-    return tuple(marker_files(places.configuration))
-
-
