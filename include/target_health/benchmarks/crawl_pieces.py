@@ -54,7 +54,7 @@ def crawl_watched(pages: int, size_bytes: int, home: str) -> Report:
 
 
 def crawl(pages: int, size_bytes: int, settings: dict[str, Any]) -> Report:
-    """Seconds from the first request to the spider's end, and resident bytes early and late."""
+    """Seconds of the crawl, with all that opens and closes, and resident bytes early and late."""
     import scrapy
     from scrapy.crawler import CrawlerProcess
 
@@ -65,7 +65,6 @@ def crawl(pages: int, size_bytes: int, settings: dict[str, Any]) -> Report:
         name = "articles"
 
         async def start(self) -> Any:
-            seen["began"] = time.perf_counter()
             for number in range(pages):
                 yield scrapy.Request(f"http://127.0.0.1:{port}/local/{number}")
 
@@ -84,6 +83,7 @@ def crawl(pages: int, size_bytes: int, settings: dict[str, Any]) -> Report:
             seen["late_bytes"] = resident_bytes()
 
     with local_site(size_bytes) as port:
+        began = time.perf_counter()
         process = CrawlerProcess(
             {
                 "LOG_LEVEL": "ERROR",
@@ -100,7 +100,7 @@ def crawl(pages: int, size_bytes: int, settings: dict[str, Any]) -> Report:
         ended = time.perf_counter()
     stats = crawler.stats.get_stats() if crawler.stats is not None else {}
     return {
-        "seconds": ended - seen["began"],
+        "seconds": ended - began,
         "pages": seen["pages"],
         "early_bytes": seen.get("early_bytes", 0),
         "late_bytes": seen["late_bytes"],

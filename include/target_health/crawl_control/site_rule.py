@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from target_health.site_names import normal_host
 
 logger = logging.getLogger(__name__)
 
@@ -23,16 +26,15 @@ class SiteRule:
     """
 
     def __init__(self, configuration: Path | None = None) -> None:
-        from target_health.config.sites import Sites, load_sites, normal_host
-
-        self._normal_host = normal_host
-        self._sites = Sites({}, {})
+        self._site_of: Callable[[str], str] = str
         if configuration is not None:
+            # Only who maps hosts pays for reading the configuration.
             from target_health.config.files import with_defaults
+            from target_health.config.sites import load_sites
 
             try:
                 numbers = with_defaults("scoring.yaml", configuration)
-                self._sites = load_sites(configuration, numbers)
+                self._site_of = load_sites(configuration, numbers).site_of
             except Exception as problem:
                 logger.warning("each host is a site of its own: %s", problem)
         self.of_host = lru_cache(REMEMBERED)(self._of_host)
@@ -48,4 +50,4 @@ class SiteRule:
         if ":" in host:
             with suppress(ValueError):
                 host = f"[{ipaddress.IPv6Address(host.partition('%')[0]).compressed}]"
-        return self._sites.site_of(self._normal_host(host))
+        return self._site_of(normal_host(host))

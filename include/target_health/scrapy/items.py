@@ -73,8 +73,14 @@ class Items:
 
 
 def plain(item: Any) -> Any:
-    """An item as it is now, before pipelines change it."""
+    """An item as it is now, before pipelines change it; as mappings all the way down."""
     try:
-        return ItemAdapter(item).asdict()
+        fields = item if type(item) is dict else dict(ItemAdapter(item))
     except TypeError:
         return str(item)
+    if all(type(value) in PLAIN for value in fields.values()):
+        return dict(fields)
+    return ItemAdapter(item).asdict()
+
+
+PLAIN = (str, int, float, bool, type(None))
