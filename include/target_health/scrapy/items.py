@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
 from scrapy import Request
-from scrapy.exceptions import IgnoreRequest
 
-from target_health.crawl_log import ABSENT
+from target_health.scrapy.extraction import Outcome
 from target_health.scrapy.watch import Watch, watch_of
 
 if TYPE_CHECKING:
@@ -27,6 +26,10 @@ class Items:
     def from_crawler(cls, crawler: Crawler) -> Items:
         return cls(watch_of(crawler))
 
+    def process_spider_input(self, response: Response) -> None:
+        """No middleware held the response back: its callback is called next."""
+        self._watch.called(response.request)
+
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
@@ -42,34 +45,11 @@ class Items:
                 yield output
             failed = False
         finally:
-            item = self._outcome(response, items, requests, failed=failed)
-            self._watch.extracted(response.request, item)
+            self._watch.extracted(response.request, Outcome(items, requests, failed))
 
     def process_spider_exception(self, response: Response, exception: Exception) -> None:
-        """The callback raised before its first result, or was not called: an error page."""
-        item: object = ABSENT
-        if not isinstance(exception, IgnoreRequest):
-            item = self._outcome(response, [], 0, failed=True)
-        self._watch.extracted(response.request, item)
-
-    def _outcome(
-        self, response: Response, items: list[Any], requests: int, *, failed: bool
-    ) -> object:
-        """What the log says of extraction: the items, None without result, or not attempted.
-
-        A page that only yields links was not meant to bring an item. Nothing at all is an
-        attempt without result where this page type is known to bring items.
-        """
-        request = response.request
-        if request is None:
-            return ABSENT
-        if items:
-            self._watch.extracts(request)
-            return items[0] if len(items) == 1 else items
-        expected = request.meta.get("expects_item")
-        if expected is None:
-            expected = not requests and (failed or self._watch.is_extracting(request))
-        return None if expected else ABSENT
+        """The callback raised before its first result, or was not called."""
+        self._watch.extracted(response.request, Outcome([], 0, True))
 
 
 def plain(item: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import weakref
+from collections import deque
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
@@ -15,9 +17,9 @@ from twisted.python.failure import Failure
 
 from target_health.crawl_control import NORMAL, ControlFollower, Order, SiteRule
 from target_health.crawl_control.places import Places
-from target_health.crawl_log import ABSENT, CrawlLog, Page
+from target_health.crawl_log import CrawlLog, Page
 from target_health.crawl_log.files import Limits
-from target_health.scrapy.extraction import Extraction
+from target_health.scrapy.extraction import UNDECIDED, Extraction, Outcome
 from target_health.scrapy.pacing import Pacer
 from target_health.scrapy.postponed import Postponed
 
@@ -31,11 +33,22 @@ logger = logging.getLogger(__name__)
 TICK_S = 1.0
 #: Requests given back to the crawl at once; more follow as these are sent.
 REPLAY_BATCH = 200
+#: Pages whose rows are kept back until their page type brings an item.
+MOST_UNDECIDED = 50
 STATS = "target_health"
 
 
 class SiteHalted(IgnoreRequest):
     """A request that waited for its turn when its site was paused or stopped."""
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A response's row until its callback has ended; whether it was called."""
+
+    row: dict[str, Any]
+    page: Page
+    called: bool = False
 
 
 def watch_of(crawler: Crawler) -> Watch:
@@ -62,7 +75,9 @@ class Watch:
         self._halted: dict[str, Order] = {}
         self._slowed: dict[str, Order] = {}
         #: Rows of responses whose callback has not ended, by the identity of their request.
-        self._open: dict[int, tuple[dict[str, Any], Page]] = {}
+        self._open: dict[int, Waiting] = {}
+        #: Rows of pages that brought nothing, whose page type has not brought an item yet.
+        self._undecided: deque[tuple[dict[str, Any], Page]] = deque()
         #: Requests on their way back to the engine, with their own ``dont_filter``.
         self._turned: weakref.WeakKeyDictionary[Request, bool] = weakref.WeakKeyDictionary()
         self._troubles: set[str] = set()
@@ -130,6 +145,8 @@ class Watch:
             self._ticks.stop()
         for key in list(self._open):
             self._left(key)
+        for row, page in self._undecided if self._log is not None else ():
+            self._log.write(row, page=page)  # type: ignore[union-attr]
         if self._follower is not None:
             self._follower.close()
         if self._postponed is not None:
@@ -288,7 +305,7 @@ class Watch:
             return
         key = id(request)
         self._left(key)
-        self._open[key] = row, page
+        self._open[key] = Waiting(row, page)
         weakref.finalize(request, self._left, key).atexit = False
 
     def failed(self, request: Request, row: dict[str, Any]) -> None:
@@ -297,22 +314,44 @@ class Watch:
         if self._log is not None:
             self._log.write(row)
 
-    def extracted(self, request: Request | None, item: object) -> None:
+    def extracted(self, request: Request | None, outcome: Outcome) -> None:
         """A callback has ended."""
-        if request is not None:
-            self._left(id(request), item)
+        waiting = None if request is None else self._open.pop(id(request), None)
+        if request is None or waiting is None or self._log is None:
+            return
+        row, page = waiting.row, waiting.page
+        if not waiting.called and not outcome.items:  # an error page, that an errback may have seen
+            self._log.write(row, page=page)
+            return
+        page_type = row.get("page_type")
+        item = self._extraction.item_of(page_type, outcome, request.meta.get("expects_item"))
+        if item is UNDECIDED:
+            self._undecided.append((row, page))
+            if len(self._undecided) > MOST_UNDECIDED:
+                self._log.write(self._undecided[0][0], page=self._undecided.popleft()[1])
+            return
+        if outcome.items:
+            self._decide(page_type)
+        self._log.write(row, item=item, page=page)
 
-    def _left(self, key: int, item: object = ABSENT) -> None:
+    def called(self, request: Request | None) -> None:
+        """A response is about to go to its callback."""
+        waiting = None if request is None else self._open.get(id(request))
+        if waiting is not None:
+            waiting.called = True
+
+    def _decide(self, page_type: str | None) -> None:
+        """A page type brings items: those of its pages that brought nothing were tried in vain."""
+        for row, page in [*self._undecided] if self._log is not None else []:
+            if row.get("page_type") == page_type:
+                self._undecided.remove((row, page))
+                self._log.write(row, item=None, page=page)  # type: ignore[union-attr]
+
+    def _left(self, key: int) -> None:
+        """A request has gone, or will not come to a callback: its row has no item."""
         waiting = self._open.pop(key, None)
         if waiting is not None and self._log is not None:
-            row, page = waiting
-            self._log.write(row, item=item, page=page)
-
-    def extracts(self, request: Request) -> None:
-        self._extraction.add(self.page_type(request))
-
-    def is_extracting(self, request: Request) -> bool:
-        return self.page_type(request) in self._extraction
+            self._log.write(waiting.row, page=waiting.page)
 
     # --- saying
 
