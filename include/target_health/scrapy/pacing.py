@@ -8,6 +8,7 @@ adjusting the spider's own delay, and a restored site is at once back at it.
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -65,6 +66,23 @@ class PacedSlot(Slot):
         return self.pace.delay(super().download_delay())
 
 
+class PacedQueue(deque[Any]):
+    """A slot's queue, out of which a request counts as under way at once.
+
+    Scrapy counts it once its task has begun, so that what is asked for in one go is sent in one
+    go, whatever the concurrency.
+    """
+
+    def __init__(self, entries: Iterable[Any], transferring: set[Any]) -> None:
+        super().__init__(entries)
+        self._transferring = transferring
+
+    def popleft(self) -> Any:
+        entry = super().popleft()
+        self._transferring.add(entry[0])
+        return entry
+
+
 class Pacer:
     """The paces of a downloader's slots."""
 
@@ -84,6 +102,7 @@ class Pacer:
         if type(slot) is not Slot:
             return None
         pace = Pace(sites={site})
+        slot.queue = PacedQueue(slot.queue, slot.transferring)
         slot.__class__ = type("PacedSlot", (PacedSlot,), {"__slots__": (), "pace": pace})
         return pace
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import weakref
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,7 @@ class Watch:
         self._rule: SiteRule | None = None
         self._extraction = Extraction()
         self._version = -1
+        self._orders: Mapping[str, Order] = {}
         self._halted: dict[str, Order] = {}
         self._slowed: dict[str, Order] = {}
         #: Rows of responses whose callback has not ended, by the identity of their request.
@@ -132,13 +134,14 @@ class Watch:
             self.trouble(problem)
 
     def _idle(self, spider: Spider) -> None:
-        self.tick()
-        if self._postponed is not None:
-            # Nothing is under way: what was given back and not sent was dropped by the spider's
-            # own filters, as it would have been at first.
-            self._inc("deferred/dropped", self._postponed.settle_all())
-            if self._replay(REPLAY_BATCH):
-                raise DontCloseSpider
+        if self._postponed is None:
+            return
+        # Nothing is under way: what was given back and not sent was dropped by the spider's own
+        # filters, as it would have been at first.
+        self._inc("deferred/dropped", self._postponed.settle_all())
+        self._obey()
+        if self._replay(REPLAY_BATCH):
+            raise DontCloseSpider
 
     async def _closed(self, spider: Spider) -> None:
         if self._ticks.running:
@@ -216,7 +219,7 @@ class Watch:
             return
         self._version = follower.version
         orders = follower.orders
-        before = self._halted
+        before, self._orders = self._orders, orders
         self._halted = {site: order for site, order in orders.items() if order.halted}
         self._slowed = {
             site: order
@@ -228,10 +231,10 @@ class Watch:
                 or order.concurrency is not None
             )
         }
-        for site in self._halted.keys() - before.keys():
-            logger.info("%s is %s: its requests are kept", site, self._halted[site].state)
-        for site in before.keys() - self._halted.keys():
-            logger.info("%s goes on", site)
+        for site in {**before, **orders}:
+            now = orders.get(site, NORMAL)
+            if now != before.get(site, NORMAL):
+                logger.info(*said_of(site, now))
         self._inc("control/changes")
         if self._pacer is not None:
             for key, slot in list(self._pacer.slots().items()):
@@ -389,3 +392,12 @@ class Watch:
             values |= {"deferred/lost": self._postponed.lost} if self._postponed.lost else {}
         for name, value in values.items():
             stats.set_value(f"{STATS}/{name}", value)
+
+
+def said_of(site: str, order: Order) -> tuple[Any, ...]:
+    """A line of the spider's log on a site's new order."""
+    if order.halted:
+        return "%s is %s: its requests are kept", site, order.state
+    if order.concurrency_factor < 1:
+        return "%s is slowed to %g of its concurrency", site, order.concurrency_factor
+    return "%s is %s", site, order.state
