@@ -13,6 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -190,7 +191,8 @@ class CrawlLog:
         left = self._writer.unwritten()
         self._writer.kill()
         self._settle()
-        self._writer = Writer(self._order, self._heard)
+        # Under a name of its own: it takes over what the ended one left under the other.
+        self._writer = Writer(replace(self._order, run=new_run()), self._heard)
         with self._lock:
             self._unread += sum(message.page is not None for message in left)
         rows = [message._replace(page=None) for message in left]
