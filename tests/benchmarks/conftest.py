@@ -17,6 +17,7 @@ TINY = Scale(
     more_history=2,
     log_bytes=4_000_000,
     pages=4,
+    crawl_pages=20,
     repeats=1,
 )
 

@@ -29,7 +29,7 @@ class Crawl:
             "arguments": arguments,
             "stats": str(self._stats),
         }
-        paths = [str(ROOT / "include"), str(ROOT), *filter(None, sys.path)]
+        paths = [str(ROOT / "include"), str(ROOT)]
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "tests.crawlers.spiders", json.dumps(order)],

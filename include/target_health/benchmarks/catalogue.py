@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from target_health.benchmarks.airflow_run import dag_overhead
+from target_health.benchmarks.crawls import crawl_overhead
 from target_health.benchmarks.hourly import (
     growth_events,
     growth_history,
@@ -24,6 +25,8 @@ Benchmark = Callable[[Workbench], list[Result]]
 BENCHMARKS: dict[str, Benchmark] = {
     "classify_pages": classify_pages,
     "warc_records": warc_records,
+    "crawl_overhead": crawl_overhead,
+    "crawl_memory_growth": crawl_overhead,
     "dag_overhead": dag_overhead,
     "hourly_job": hourly_job,
     "hourly_job_memory": hourly_job,

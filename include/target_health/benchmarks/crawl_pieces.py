@@ -13,7 +13,7 @@ from typing import Any
 
 from target_health.benchmarks.measuring import Report
 
-#: Pages after which memory is looked at, as shares of the crawl: after the start, and at the end.
+#: Share of the pages after which memory is looked at first; then at the last one.
 EARLY = 0.3
 
 
@@ -58,8 +58,8 @@ def crawl(pages: int, size_bytes: int, settings: dict[str, Any]) -> Report:
     import scrapy
     from scrapy.crawler import CrawlerProcess
 
-    seen: dict[str, float] = {"pages": 0, "items": 0}
-    early = int(pages * EARLY)
+    seen: dict[str, float] = {"pages": 0, "early_bytes": 0, "late_bytes": 0}
+    early = max(1, int(pages * EARLY))
 
     class Articles(scrapy.Spider):
         name = "articles"
@@ -72,15 +72,13 @@ def crawl(pages: int, size_bytes: int, settings: dict[str, Any]) -> Report:
             seen["pages"] += 1
             if seen["pages"] == early:
                 seen["early_bytes"] = resident_bytes()
-            seen["items"] += 1
+            elif seen["pages"] == pages:
+                seen["late_bytes"] = resident_bytes()
             yield {
                 "headline": response.css("h1::text").get(),
                 "paragraphs": len(response.css("article p").getall()),
                 "links": len(response.css("a::attr(href)").getall()),
             }
-
-        def closed(self, reason: str) -> None:
-            seen["late_bytes"] = resident_bytes()
 
     with local_site(size_bytes) as port:
         began = time.perf_counter()
@@ -102,7 +100,7 @@ def crawl(pages: int, size_bytes: int, settings: dict[str, Any]) -> Report:
     return {
         "seconds": ended - began,
         "pages": seen["pages"],
-        "early_bytes": seen.get("early_bytes", 0),
+        "early_bytes": seen["early_bytes"],
         "late_bytes": seen["late_bytes"],
         "rows": stats.get("target_health/log/rows", 0),
         "unread": stats.get("target_health/log/unread", 0),
@@ -110,7 +108,11 @@ def crawl(pages: int, size_bytes: int, settings: dict[str, Any]) -> Report:
 
 
 def resident_bytes() -> int:
-    """What this process holds in memory now."""
+    """What the spider and the process that writes its log hold in memory now."""
     import psutil
 
-    return int(psutil.Process().memory_info().rss)
+    spider = psutil.Process()
+    writers = [
+        child for child in spider.children() if "target_health.crawl_log.process" in child.cmdline()
+    ]
+    return sum(int(process.memory_info().rss) for process in [spider, *writers])

@@ -38,6 +38,7 @@ class Scale:
     log_bytes: int = 5_000_000_000
     pages: int = 1500
     page_bytes: int = 60_000
+    crawl_pages: int = 5000
     fleet_days: float = 4
     repeats: int = 3
 

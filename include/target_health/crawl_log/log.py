@@ -153,7 +153,14 @@ class CrawlLog:
             self._rows_wait.clear()
             self._closing.wait(HAND_OVER_S)
             while self._queue:
-                self._give(*self._next_batch())
+                batch, size = self._next_batch()
+                try:
+                    self._give(batch, size)
+                except Exception as problem:  # a row that cannot cross over costs its batch
+                    with self._lock:
+                        self._lost += len(batch)
+                        self._queued_bytes -= size
+                    self._warn_once(f"rows of the crawl log are lost: {problem}")
         self._writer.finish()
         if self._writer.unwritten():
             self._start_again()

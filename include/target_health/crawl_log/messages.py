@@ -95,7 +95,10 @@ def _write(descriptor: int, parts: list[bytes]) -> None:
     """All parts in few calls; each call gives other threads the chance to take over."""
     waiting = deque(memoryview(part) for part in parts)
     while waiting:
-        done = os.writev(descriptor, list(itertools.islice(waiting, MOST_PARTS)))
+        if hasattr(os, "writev"):
+            done = os.writev(descriptor, list(itertools.islice(waiting, MOST_PARTS)))
+        else:  # Windows
+            done = os.write(descriptor, waiting[0])
         while waiting and done >= len(waiting[0]):
             done -= len(waiting.popleft())
         if done:
