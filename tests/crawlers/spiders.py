@@ -10,6 +10,7 @@ from typing import Any
 
 import scrapy
 from scrapy.crawler import CrawlerProcess
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
 
@@ -61,6 +62,21 @@ class Marked(scrapy.Spider):
 
     def parse(self, response: Response) -> None:
         return None
+
+
+class Direct(scrapy.Spider):
+    """A request that the spider itself waits for."""
+
+    name = "direct"
+    url: str
+
+    async def start(self) -> AsyncIterator[Any]:
+        assert self.crawler.engine is not None
+        try:
+            await self.crawler.engine.download_async(scrapy.Request(self.url))
+        except IgnoreRequest as refusal:
+            self.logger.info("told: %s", refusal)
+        yield scrapy.Request(self.url)
 
 
 class Chain(scrapy.Spider):

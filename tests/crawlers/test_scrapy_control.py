@@ -131,24 +131,17 @@ def test_a_running_spider_follows_its_site_down_and_back(tmp_path: Path) -> None
         assert chain == list(range(start, chain[-1] + 1, 8))
 
 
-def test_without_a_control_file_the_spider_keeps_its_own_pace_and_says_so(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    write_control(home, "[]")
-    with LocalSite(Site()) as site:
-        crawl = Crawl(tmp_path, "Shop", home, {}, urls=[f"{site.url}/"])
-        crawl.wait()
-        assert sorted(site.paths) == sorted(ALL)
-    assert crawl.log.count("the crawl goes at its own pace") == 1
-
-
-def test_many_hosts_are_one_site_where_the_configuration_says_so(tmp_path: Path) -> None:
+def test_hosts_of_one_site_are_paused_together_and_whoever_waits_is_told(tmp_path: Path) -> None:
     home, configuration = tmp_path / "home", tmp_path / "config"
     configuration.mkdir()
     (configuration / "sites.yaml").write_text("sites: {shop: {hosts: ['127.0.0.*']}}")
     control(home, shop="paused")
-    with LocalSite(Site(), 1) as one, LocalSite(Site(), 2) as two:
-        settings = {"TARGET_HEALTH_CONFIG": str(configuration)}
-        stats = Crawl(tmp_path, "Shop", home, settings, urls=[f"{one.url}/", f"{two.url}/"]).wait()
-        assert one.requests == two.requests == []
-    assert stats["target_health/deferred/kept"] == 2
-    assert deferred_urls(home) == [f"{one.url}/", f"{two.url}/"]
+    with LocalSite(Site(), 2) as site:
+        settings = {"TARGET_HEALTH_CONFIG": str(configuration), "ROBOTSTXT_OBEY": True}
+        crawl = Crawl(tmp_path, "Direct", home, settings, url=f"{site.url}/")
+        stats = crawl.wait()
+        assert site.requests == []
+        assert deferred_urls(home) == [f"{site.url}/"]
+    assert "told: shop is paused" in crawl.log
+    assert stats["target_health/refused"] == 1
+    assert stats["target_health/deferred/kept"] == 1

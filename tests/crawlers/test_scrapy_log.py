@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.crawlers.crawls import Crawl, iter_rows, rows_of, until
+from tests.crawlers.crawls import Crawl, iter_rows, rows_of, until, write_control
 from tests.crawlers.local_site import CHALLENGE, Answer, LocalSite, page
 
 pytest.importorskip("scrapy")
@@ -130,9 +130,9 @@ def test_a_killed_spider_leaves_its_rows_in_a_complete_file(tmp_path: Path) -> N
     assert sent - 40 <= len(rows_of(home)) <= sent
 
 
-def test_an_unwritable_log_never_stops_a_crawl(tmp_path: Path) -> None:
+def test_neither_an_unwritable_log_nor_a_broken_control_stops_a_crawl(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    home.mkdir()
+    write_control(home, "[]")
     (home / "inbox").write_text("a file where the directory should be")
     with LocalSite(Shop()) as site:
         crawl = Crawl(tmp_path, "Shop", home, {}, urls=[f"{site.url}/"])
@@ -141,3 +141,4 @@ def test_an_unwritable_log_never_stops_a_crawl(tmp_path: Path) -> None:
     assert stats["finish_reason"] == "finished"
     assert stats["target_health/log/lost"] == stats["target_health/log/taken"] == 11
     assert crawl.log.count("the crawl log cannot be written") == 1
+    assert crawl.log.count("the crawl goes at its own pace") == 1
