@@ -14,7 +14,8 @@ _USER_INFO = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/?#]*@", re.IGNORECASE)
 
 def moment(seconds: float) -> str:
     """Seconds since the epoch as the log's ``ts``: ISO 8601 in UTC, to the millisecond."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+    text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    return f"{text[:-6]}Z"
 
 
 def without_user(url: str) -> str:

@@ -72,7 +72,7 @@ class Watch:
         self._pacer: Pacer | None = None
         self._rule: SiteRule | None = None
         self._extraction = Extraction()
-        self._version = -1
+        self._version = 0
         self._orders: Mapping[str, Order] = {}
         self._halted: dict[str, Order] = {}
         self._slowed: dict[str, Order] = {}
@@ -83,14 +83,12 @@ class Watch:
         #: Requests on their way back to the engine, with their own ``dont_filter``.
         self._turned: weakref.WeakKeyDictionary[Request, bool] = weakref.WeakKeyDictionary()
         self._troubles: set[str] = set()
+        self._heard: set[object] = set()
         self._ticks = create_looping_call(self.tick)
         connect = crawler.signals.connect
         connect(self._opened, signal=signals.spider_opened)
         connect(self._idle, signal=signals.spider_idle)
         connect(self._closed, signal=signals.spider_closed)
-        connect(self._scheduled, signal=signals.request_scheduled)
-        connect(self._reached, signal=signals.request_reached_downloader)
-        connect(self._downloaded, signal=signals.response_downloaded)
 
     # --- the run
 
@@ -236,6 +234,12 @@ class Watch:
             if now != before.get(site, NORMAL):
                 logger.info(*said_of(site, now))
         self._inc("control/changes")
+        # Heard from now on only: each signal costs every request a little.
+        if self._halted:
+            self._hear(self._scheduled, signals.request_scheduled)
+        if self._slowed:
+            self._hear(self._reached, signals.request_reached_downloader)
+            self._hear(self._downloaded, signals.response_downloaded)
         if self._pacer is not None:
             for key, slot in list(self._pacer.slots().items()):
                 requests = list(getattr(slot, "active", ()))
@@ -244,6 +248,11 @@ class Watch:
             self._pacer.set(self._slowed)
         if self._halted:
             self._empty_queues()
+
+    def _hear(self, handler: Any, signal: object) -> None:
+        if signal not in self._heard:
+            self._heard.add(signal)
+            self._crawler.signals.connect(handler, signal=signal)
 
     def _empty_queues(self) -> None:
         """Take requests of halted sites out of the downloader's queues."""
