@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import tomllib
 from importlib.metadata import packages_distributions
 
 import pytest
@@ -23,9 +24,17 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+def named_by_extras() -> set[str]:
+    """Distributions of the package's optional parts: what only crawlers import."""
+    project = tomllib.loads((PROJECT_ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = project["project"]["optional-dependencies"].values()
+    found = (re.match(r"[A-Za-z0-9._-]+", line) for extra in extras for line in extra)
+    return {normal(match[0]) for match in found if match}
+
+
 def test_every_import_of_the_package_is_required_by_name() -> None:
     distributions = packages_distributions()
-    required = named("requirements.in")
+    required = named("requirements.in") | named_by_extras()
     missing = {}
     for path in (PROJECT_ROOT / "include").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

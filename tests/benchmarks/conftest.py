@@ -18,6 +18,7 @@ TINY = Scale(
     log_bytes=4_000_000,
     pages=4,
     items=300,
+    crawl_pages=20,
     repeats=1,
 )
 

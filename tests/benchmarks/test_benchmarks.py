@@ -10,6 +10,7 @@ import pytest
 
 from target_health.benchmarks import hourly, landings, page_verdicts
 from target_health.benchmarks.airflow_run import dag_overhead
+from target_health.benchmarks.crawls import crawl_overhead
 from target_health.benchmarks.duckdb_floor import COLUMNS, duckdb_alone
 from target_health.benchmarks.job_piece import run_hour
 from target_health.benchmarks.logs import compress, make_long_log
@@ -197,3 +198,14 @@ def test_dag_overhead_is_the_dag_runs_time_above_the_jobs(bench: Workbench) -> N
     assert (result.name, result.unit, result.target) == ("dag_overhead", "s", None)
     assert result.value is not None
     assert result.value > 0
+
+
+def test_a_crawl_with_the_add_on_stands_beside_the_same_without(bench: Workbench) -> None:
+    pytest.importorskip("scrapy")
+    overhead, growth = crawl_overhead(bench)
+    assert (overhead.name, growth.name) == ("crawl_overhead", "crawl_memory_growth")
+    assert overhead.value is not None
+    assert overhead.floor is not None
+    assert overhead.ratio == overhead.value / overhead.floor
+    assert growth.value is not None
+    assert growth.value > 0

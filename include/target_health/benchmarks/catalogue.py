@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from target_health.benchmarks.airflow_run import dag_overhead
+from target_health.benchmarks.crawls import crawl_overhead
 from target_health.benchmarks.extraction import extraction
 from target_health.benchmarks.hourly import (
     growth_events,
@@ -28,6 +29,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "extraction": extraction,
     "extraction_seconds": extraction,
     "extraction_memory": extraction,
+    "crawl_overhead": crawl_overhead,
+    "crawl_memory_growth": crawl_overhead,
     "dag_overhead": dag_overhead,
     "hourly_job": hourly_job,
     "hourly_job_memory": hourly_job,

@@ -39,6 +39,7 @@ class Scale:
     pages: int = 1500
     page_bytes: int = 60_000
     items: int = 100_000
+    crawl_pages: int = 5000
     fleet_days: float = 4
     repeats: int = 3
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +14,7 @@ from target_health.config.files import Section, merged, read_yaml, validated
 from target_health.config.policy import Mode
 from target_health.config.scoring import Positive, Scoring, a_number
 from target_health.errors import ConfigurationError
+from target_health.site_names import normal_host
 
 Price = Annotated[float, BeforeValidator(a_number), Field(ge=0, allow_inf_nan=False)]
 PATTERN = re.compile(r"[^\s/:]+|\[[0-9a-fA-F:.]+\]")
@@ -76,18 +76,6 @@ class Sites:
 
 
 NO_ENTRY = SiteEntry()
-
-
-def normal_host(host: str) -> str:
-    """A host as sites are named: lower case, punycode, without ``www.`` and a final dot."""
-    host = host.strip().lower().rstrip(".")
-    if not host.isascii():
-        with suppress(UnicodeError):
-            host = ".".join(
-                label if "*" in label else label.encode("idna").decode("ascii")
-                for label in host.split(".")
-            )
-    return host.removeprefix("www.") if host.count(".") > 1 else host
 
 
 def load_sites(directory: Path, scoring: Mapping[str, Any]) -> Sites:
