@@ -18,6 +18,7 @@ def make_app() -> typer.Typer:
         bench,
         classify,
         control,
+        incidents,
         people,
         runs,
         simulate,
@@ -39,6 +40,7 @@ def make_app() -> typer.Typer:
     app.command()(classify.classify)
     app.command()(people.pause)
     app.command()(people.resume)
+    app.add_typer(incidents.incidents, name="incidents")
     app.add_typer(control.control, name="control")
     app.command()(simulate.simulate)
     app.command()(bench.bench)

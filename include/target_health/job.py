@@ -31,6 +31,7 @@ from target_health.decisions import (
 )
 from target_health.decisions.evidence import site_evidence
 from target_health.errors import UsageError
+from target_health.incidents import Incident, close_incident, follow_run, refresh_incidents
 from target_health.landing import LandingReport, crawl_log_view_sql, land
 from target_health.modelling import make_scores, make_windows, modelled_until
 from target_health.modelling.models import run_select
@@ -141,7 +142,10 @@ def decide_step(
         evidence = site_evidence(connection, configuration, end)
         states = load_states(connection)
         decisions = decide(evidence, states, configuration.policy, configuration.sites, end)
-        record_plan(connection, decisions)
+        record_plan(
+            connection,
+            follow_run(connection, home, configuration, evidence, states, decisions),
+        )
         return planned_branches(connection, end)
 
 
@@ -186,6 +190,7 @@ def publish(
 ) -> datetime | None:
     """``publish_step`` on an open warehouse."""
     as_of = modelled_until(connection, "windows")
+    refresh_incidents(connection)
     run_select(
         connection,
         "CREATE OR REPLACE TABLE site_health AS ",
@@ -316,3 +321,13 @@ def resume(
         )
         publish(connection, home, configuration, now=now, control=True)
     return decision
+
+
+def close(
+    home: Home, configuration: Configuration, incident_id: str, *, now: datetime, by: str, why: str
+) -> Incident:
+    """A human closes an incident, at once; the site's pace stays as it is."""
+    with open_writer(home) as connection:
+        closed = close_incident(connection, incident_id, by=by, why=why, at=now)
+        publish(connection, home, configuration, now=now, control=True)
+    return closed

@@ -175,4 +175,5 @@ def human_action(
         why=mandate.why,
         applied=applied,
         mode=mode,
+        incident_id=state.incident_id,
     )

@@ -126,6 +126,7 @@ class Action:
     why: str
     applied: bool
     mode: Mode
+    incident_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
