@@ -19,6 +19,7 @@ def make_app() -> typer.Typer:
         classify,
         control,
         incidents,
+        pages,
         people,
         runs,
         simulate,
@@ -41,6 +42,8 @@ def make_app() -> typer.Typer:
     app.command()(people.pause)
     app.command()(people.resume)
     app.add_typer(incidents.incidents, name="incidents")
+    app.command()(pages.pages)
+    app.command()(pages.digest)
     app.add_typer(control.control, name="control")
     app.command()(simulate.simulate)
     app.command()(bench.bench)

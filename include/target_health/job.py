@@ -6,7 +6,7 @@ may be run again at any time: what was done already stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -37,6 +37,8 @@ from target_health.modelling import make_scores, make_windows, modelled_until
 from target_health.modelling.models import run_select
 from target_health.modelling.ranges import Range
 from target_health.modelling.settings import fleet_parameters
+from target_health.paging import Page, PagingReport, Target, configured_targets, page_people
+from target_health.paging.digests import daily_digest, weekly_digest
 from target_health.paths import Home, configured_inbox
 from target_health.times import iso
 from target_health.warehouse import open_writer
@@ -60,6 +62,7 @@ class RunReport:
     modelled_until: datetime | None
     actions: tuple[Action, ...]
     why_it_acts: str = "A backfill never acts."
+    paging: PagingReport | None = None
 
 
 def check_range(start: datetime, end: datetime) -> Range:
@@ -209,6 +212,38 @@ def publish(
     return as_of
 
 
+def page_step(
+    home: Home,
+    configuration: Configuration,
+    targets: Sequence[Target],
+    *,
+    now: datetime,
+    base_url: str | None = None,
+) -> PagingReport:
+    """Page people about what calls for them, and try again what did not reach them.
+
+    ``base_url`` is that of Airflow's UI, for links.
+    """
+    return page_people(home, configuration, targets, now=now, base_url=base_url)
+
+
+def digest_step(
+    home: Home,
+    configuration: Configuration,
+    targets: Sequence[Target],
+    *,
+    now: datetime,
+    weekly: bool,
+) -> PagingReport:
+    """Send the day's digest, and with ``weekly`` the week's; each goes out once."""
+
+    def digests(connection: duckdb.DuckDBPyConnection) -> list[Page]:
+        daily = daily_digest(connection, configuration, now)
+        return [daily, weekly_digest(connection, configuration, now)] if weekly else [daily]
+
+    return page_people(home, configuration, targets, now=now, more=digests)
+
+
 def run(
     home: Home,
     configuration: Configuration,
@@ -245,8 +280,12 @@ def run(
     ]
     publish_step(home, configuration, now=now, control=bool(branches))
     acted = bool(branches)
+    paging = None
+    if acted:
+        moment = requested.end if act else now
+        paging = page_step(home, configuration, configured_targets(), now=moment)
     why = "This run may act." if acted else why_not(configuration, requested.end, now, act)
-    return RunReport(start, requested.end, acted, landing, until, tuple(actions), why)
+    return RunReport(start, requested.end, acted, landing, until, tuple(actions), why, paging)
 
 
 def why_not(configuration: Configuration, end: datetime, now: datetime, act: bool | None) -> str:

@@ -109,6 +109,7 @@ def report_run(report: job.RunReport, json: bool, version: str | None = None) ->
                 "modelled_until": report.modelled_until,
                 "config_version": version,
                 "actions": report.actions,
+                "paging": report.paging,
             }
         )
         return
@@ -124,6 +125,8 @@ def report_run(report: job.RunReport, json: bool, version: str | None = None) ->
     shown.print(report.why_it_acts, markup=False, soft_wrap=True)
     for action in report.actions:
         shown.print(action_line(action), markup=False, soft_wrap=True)
+    for line in report.paging.lines() if report.paging else []:
+        shown.print(line, markup=False, soft_wrap=True)
 
 
 def action_line(action: Action) -> str:

@@ -23,6 +23,15 @@ class IncidentRules(Section):
     low_within_hours: Positive
 
 
+class PagingRules(Section):
+    """When a person is paged again, and how often a delivery is tried."""
+
+    again_after_hours: Positive
+    worse_points: Points
+    attempts_a_run: Positive
+    seconds_between_attempts: Annotated[float, BeforeValidator(a_number), Field(ge=0, le=60)]
+
+
 class Policy(Section):
     mode: Mode
     act_within_hours: Annotated[float, BeforeValidator(a_number), Field(gt=0)]
@@ -32,3 +41,4 @@ class Policy(Section):
     fuse_fleet_share: Share
     delivery_after_low_minutes: Count
     incidents: IncidentRules
+    paging: PagingRules

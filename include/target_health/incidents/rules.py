@@ -113,7 +113,7 @@ def followed(
             return last
         return quiet(last, standing, settled, rules, run_end)
     if last is not None and last.is_open:
-        return moved(last, standing, run_end)
+        return moved(replace(last, mode=mode), standing, run_end)
     if last is not None and comes_back(last, rules, run_end):
         back = replace(last, closed_at=None, closed_by=None, close_reason=None, mode=mode)
         return moved(replace(back, openings=last.openings + 1), standing, run_end)
