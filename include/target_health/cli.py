@@ -21,6 +21,7 @@ def make_app() -> typer.Typer:
         incidents,
         pages,
         people,
+        reviews,
         runs,
         simulate,
         status,
@@ -41,6 +42,8 @@ def make_app() -> typer.Typer:
     app.command()(classify.classify)
     app.command()(people.pause)
     app.command()(people.resume)
+    app.command()(reviews.decide)
+    app.add_typer(reviews.review, name="review")
     app.add_typer(incidents.incidents, name="incidents")
     app.command()(pages.pages)
     app.command()(pages.digest)

@@ -1,11 +1,12 @@
 -- What people were asked and what they answered: decisions about sites, reviews of incidents.
 
 -- One row a question. `run_id` names the run of the DAG site_review that waits for the answer: the
--- incident's id, with -2, -3 … where it is asked again.
+-- incident's id, with -2, -3 … where it is asked again; with review- before it for a review.
 CREATE TABLE site_questions (
     run_id VARCHAR PRIMARY KEY,
+    kind VARCHAR NOT NULL CHECK (kind IN ('decision', 'review')),
     incident_id VARCHAR NOT NULL,
-    site VARCHAR NOT NULL,
+    site VARCHAR,
     asked_at TIMESTAMP NOT NULL,
     answered_at TIMESTAMP
 );

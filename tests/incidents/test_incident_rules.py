@@ -99,8 +99,16 @@ def test_what_a_human_closed_does_not_come_back() -> None:
     latest = hourly([stands("degraded")])
     (key,) = latest
     latest[key] = replace(latest[key], closed_at=hour(0.5), closed_by="Kim")
-    again = follow(latest, 1, stands("degraded"))[key]
-    assert again.incident_id != latest[key].incident_id
+    assert follow(latest, 1, stands("degraded")) == latest
+    for again in (follow(latest, 1, stands("resisting")), follow(latest, 30, stands("degraded"))):
+        assert again[key].incident_id != latest[key].incident_id
+
+
+def test_what_was_known_before_the_last_decision_is_no_news() -> None:
+    old = stands("resisting", is_fresh=False)
+    assert follow({}, 0, old) == {}
+    latest = hourly([stands("degraded")])
+    assert follow(latest, 1, old) == latest
 
 
 def test_a_run_followed_again_changes_nothing_and_an_older_one_is_left() -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -25,6 +22,7 @@ from target_health.warehouse import open_writer
 from target_health.warehouse.rows import rows_of
 from tests.decisions.evidence import SHOP, hour
 from tests.modelling.warehouses import configuration_with
+from tests.paging.listening import listening
 
 PAGER = Target("json://pager.example/")
 
@@ -100,21 +98,5 @@ def desk(tmp_path: Path) -> Desk:
 @pytest.fixture
 def listener() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """An HTTP server on loopback: its ``host:port``, and the JSON that it was sent."""
-    got: list[dict[str, Any]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            got.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"127.0.0.1:{server.server_port}", got
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with listening() as found:
+        yield found

@@ -40,5 +40,6 @@ class Policy(Section):
     fuse_sites: Positive
     fuse_fleet_share: Share
     delivery_after_low_minutes: Count
+    keep_paused_days: Positive
     incidents: IncidentRules
     paging: PagingRules

@@ -36,8 +36,9 @@ class Standing:
     """What a run sees of one site, for incidents.
 
     ``delivery_low``, ``parser_low`` and ``cost_high`` are falls that lasted. A None among them, and
-    in ``deceived``, says that the run cannot tell. ``moved_at`` is the start of the first window of
-    the present row of windows with a reason.
+    in ``deceived``, says that the run cannot tell. ``is_fresh`` is false where band and delivery
+    are low only through windows from before the site's last action or human decision.
+    ``moved_at`` is the start of the first window of the present row of windows with a reason.
     """
 
     site: str
@@ -50,6 +51,7 @@ class Standing:
     parser_low: bool | None = None
     cost_high: bool | None = None
     deceived: bool | None = None
+    is_fresh: bool = True
     moved_at: datetime | None = None
 
 

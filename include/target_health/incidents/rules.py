@@ -32,14 +32,17 @@ def shows(kind: Kind, standing: Standing) -> bool | None:
     """Whether a site shows a trouble of this kind; None when the run cannot tell.
 
     Hostility is looked at first: while a site refuses, nothing is said of its delivery, its parser
-    or its cost, which all follow from the refusal.
+    or its cost, which all follow from the refusal. What was known before the site's last action or
+    a human's decision says nothing new.
     """
     unscored = standing.band == "unscored"
     refuses = standing.band in ("degraded", "resisting")
+    stale = not standing.is_fresh
+    low = standing.delivery_low
     answers: dict[Kind, bool | None] = {
-        "hostility": None if unscored else refuses,
+        "hostility": None if unscored or (refuses and stale) else refuses,
         "deception": standing.deceived,
-        "delivery": None if unscored or refuses else standing.delivery_low,
+        "delivery": None if unscored or refuses or (low and stale) else low,
         "route": names_route(standing) or (None if unscored else False),
         "parser": None if refuses else standing.parser_low,
         "cost": None if refuses else standing.cost_high,
@@ -117,6 +120,8 @@ def followed(
     if last is not None and comes_back(last, rules, run_end):
         back = replace(last, closed_at=None, closed_by=None, close_reason=None, mode=mode)
         return moved(replace(back, openings=last.openings + 1), standing, run_end)
+    if last is not None and is_settled_by_human(last, standing, rules, run_end):
+        return last
     return opened(kind, standing, mode, run_end)
 
 
@@ -125,6 +130,15 @@ def comes_back(last: Incident, rules: IncidentRules, run_end: datetime) -> bool:
     if last.closed_at is None or last.closed_by != SYSTEM:
         return False
     return run_end - last.closed_at <= rules.reopen_within_hours * HOUR
+
+
+def is_settled_by_human(
+    last: Incident, standing: Standing, rules: IncidentRules, run_end: datetime
+) -> bool:
+    """Whether a human lately closed this very trouble: it opens anew only where it gets worse."""
+    if last.closed_at is None or run_end - last.closed_at > rules.reopen_within_hours * HOUR:
+        return False
+    return BAND_RANK[standing.band] <= BAND_RANK[last.worst_band]
 
 
 def opened(kind: Kind, standing: Standing, mode: Mode, run_end: datetime) -> Incident:

@@ -14,6 +14,7 @@ from target_health.warehouse.rows import rows_of
 
 # A first movement is looked for this far back: slower than that, it is the site's own drift.
 LOOKED_BACK_DAYS = 7
+LOW = ("degraded", "resisting")
 
 MEASURED = """
 WITH windows AS (
@@ -128,6 +129,7 @@ def site_standings(
                 "reasons": row.reasons,
                 "score": row.smoothed_score,
                 "delivery_low": row.delivery_low,
+                "is_fresh": (row.fresh_band in LOW if row.band in LOW else row.fresh_delivery_low),
             }
         )
         for row in evidence

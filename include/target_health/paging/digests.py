@@ -95,7 +95,7 @@ def daily_digest(
             "Pages that reached nobody yet", [page_words(row) for row in rows_of(con, UNDELIVERED)]
         ),
         part(
-            "Closed and not yet reviewed (target-health review ID)",
+            "Closed and not yet reviewed (target-health review file ID)",
             [row["incident_id"] for row in rows_of(con, UNREVIEWED)],
         ),
     ]

@@ -20,6 +20,7 @@ from target_health.paging.texts import body_of, title_of
 from target_health.times import iso
 from target_health.warehouse.rows import rows_of
 
+QUESTIONS = "SELECT * FROM site_questions WHERE kind = 'decision' ORDER BY asked_at"
 LINK = "{base}/dags/site_review/runs/{run}/tasks/decide/required_actions"
 
 
@@ -87,10 +88,7 @@ class Facts:
             self.kept.pop(site, None)
             if row["keep_until"] is not None:
                 self.kept[site] = row["keep_until"]
-        self.runs = {
-            row["incident_id"]: row["run_id"]
-            for row in rows_of(con, "SELECT * FROM site_questions ORDER BY asked_at")
-        }
+        self.runs = {row["incident_id"]: row["run_id"] for row in rows_of(con, QUESTIONS)}
         self.down: set[str] = set()
         if table_exists(con, "route_health"):
             self.down = {
