@@ -235,9 +235,7 @@ def test_a_wrong_decision_changes_nothing(con, configuration, given, says):
     words = {"name": SHOP, **BY, **given}
     name, choice = words.pop("name"), words.pop("choice")
     with pytest.raises(UsageError, match=says):
-        decide_site(
-            con, configuration, words.pop("name"), words.pop("choice"), now=hour(2), **words
-        )
+        decide_site(con, configuration, name, choice, now=hour(2), **words)
     assert rows_of(con, "SELECT * FROM site_state") == before
     assert rows_of(con, "SELECT * FROM human_decisions") == []
 
