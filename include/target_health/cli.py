@@ -26,6 +26,7 @@ def make_app() -> typer.Typer:
         simulate,
         status,
         try_log,
+        tune,
     )
 
     app = typer.Typer(
@@ -44,6 +45,7 @@ def make_app() -> typer.Typer:
     app.command()(people.resume)
     app.command()(reviews.decide)
     app.add_typer(reviews.review, name="review")
+    app.command()(tune.tune)
     app.add_typer(incidents.incidents, name="incidents")
     app.command()(pages.pages)
     app.command()(pages.digest)
