@@ -2,8 +2,10 @@
 ### Is every site still behaving towards our crawler as it normally does?
 
 Hourly at minute 5, for the last full hour: **land** what is new in the inbox, make the **windows**,
-validate the items that **extraction** produced, make **scores**, then **branch** into every kind of action that some site needs, **publish** the
-database and the control file, and **announce** it by the asset `target_health`.
+validate the items that **extraction** produced, make **scores**, then **branch** into every kind of
+action that some site needs, **publish** the database and the control file, and **announce** it by
+the asset `target_health`. Then **ask_people** starts a run of *site_review* for each site that was
+paused, and **page** tells them.
 
 A run takes over from where the last one stopped, so hours missed while the scheduler was down are
 not skipped. Triggered by hand, it takes the last complete hour. A backfill, or a run over the past,
@@ -21,6 +23,8 @@ Failed tasks retry by themselves; each may be cleared and run again at any time.
 | land | many lines quarantined | look into `quarantine/`; correct `sources.yaml`; land the file again |
 | extraction | *Not validated: page type …* | the suite of that page type in `include/expectations` is wrong as the line says; correct it: the next run validates what was left out |
 | branch | *a run up to … has acted already* | a later run has acted; leave this one failed |
+| page | *Not delivered: …* | the address or its service is down; the page is tried again each hour |
+| page | *NOBODY IS PAGED* | set `TARGET_HEALTH_PAGE_URLS` or the connection `target_health_pages` |
 | publish | *no space for the published copy* | free space; readers still have the last copy |
 
 Which site and why: the table in *publish*'s log, or `target-health status SITE --why`.
@@ -86,6 +90,17 @@ def crawl_health():
         """Publish the database, and the control file of a run that may act."""
         return bridge.publish()
 
+    @task
+    def questions():
+        """Which paused sites and closed incidents a person is to be asked about."""
+        return bridge.questions()
+
+    # Whatever becomes of the questions, people are paged.
+    @task(trigger_rule="all_done")
+    def page():
+        """Page people about what calls for them, and try again what did not arrive."""
+        return bridge.page()
+
     @task(outlets=[bridge.TARGET_HEALTH])
     def announce(as_of):
         """Tell DAGs that are scheduled on the asset."""
@@ -96,6 +111,9 @@ def crawl_health():
     choice >> [hold_steady(), slow_down(), pause_sites()] >> published
     choice >> published
     announce(published)
+    due = questions()
+    published >> due
+    bridge.ask_people("ask_people", due) >> page()
 
 
 crawl_health()

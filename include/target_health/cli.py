@@ -20,12 +20,16 @@ def make_app() -> typer.Typer:
         bench,
         classify,
         control,
+        incidents,
+        pages,
         people,
+        reviews,
         runs,
         simulate,
         status,
         suite,
         try_log,
+        tune,
     )
 
     app = typer.Typer(
@@ -42,6 +46,12 @@ def make_app() -> typer.Typer:
     app.command()(classify.classify)
     app.command()(people.pause)
     app.command()(people.resume)
+    app.command()(reviews.decide)
+    app.add_typer(reviews.review, name="review")
+    app.command()(tune.tune)
+    app.add_typer(incidents.incidents, name="incidents")
+    app.command()(pages.pages)
+    app.command()(pages.digest)
     app.add_typer(control.control, name="control")
     app.add_typer(suite.suite, name="suite")
     app.command()(simulate.simulate)

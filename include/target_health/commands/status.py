@@ -6,6 +6,7 @@ from datetime import timedelta
 from difflib import get_close_matches
 from typing import Annotated, Any
 
+import duckdb
 import typer
 
 from target_health.commands.output import console, print_json
@@ -44,6 +45,14 @@ WHERE
 GROUP BY page_type, reason
 ORDER BY page_type, reason
 """
+UNHEARD = """
+SELECT
+    count(DISTINCT pages.page_id) AS waiting,
+    min(pages.queued_at) AS oldest,
+    arg_max(page_deliveries.error, page_deliveries.attempted_at) AS error
+FROM pages LEFT JOIN page_deliveries USING (page_id)
+WHERE pages.state = 'waiting'
+"""
 
 
 def status(
@@ -80,6 +89,8 @@ def status(
         shown.print(fleet_table(rows))
         for left_out in rows_of(connection, UNCHECKED, [site and rows[0]["site"]]):
             shown.print(unchecked_line(left_out), markup=False, soft_wrap=True)
+        for line in unheard(connection):
+            shown.print(line, markup=False, soft_wrap=True)
         for row in rows if why or site else []:
             shown.print()
             lines = explanation(row, configuration) if why else summary(row)
@@ -95,6 +106,18 @@ def status(
                 shown.print(fetch_line(fetch), markup=False, soft_wrap=True)
             if not sample:
                 shown.print("  none")
+
+
+def unheard(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """A warning while pages wait that reached nobody."""
+    (row,) = rows_of(connection, UNHEARD)
+    if not row["waiting"]:
+        return []
+    why = f": {row['error']}" if row["error"] else ""
+    return [
+        f"{row['waiting']} pages reached nobody yet, the oldest since {iso(row['oldest'])}{why} "
+        "(`target-health pages`)"
+    ]
 
 
 def only_row(rows: list[dict[str, Any]], site: str) -> dict[str, Any]:

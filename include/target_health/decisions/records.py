@@ -12,7 +12,7 @@ Band = Literal["healthy", "degraded", "resisting", "unscored"]
 Owner = Literal["crawl", "parser", "route"]
 StateName = Literal["active", "slowed", "paused", "stopped"]
 AutomaticKind = Literal["slow_down", "pause", "restore"]
-Kind = Literal["slow_down", "pause", "restore", "fuse", "human_pause", "human_resume"]
+Kind = Literal["slow_down", "pause", "restore", "fuse", "human_pause", "human_resume", "human_stop"]
 
 SYSTEM = "target-health"
 # Three halvings, an eighth, is as slow as a site is crawled before it is paused.
@@ -130,6 +130,7 @@ class Action:
     why: str
     applied: bool
     mode: Mode
+    incident_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
