@@ -26,6 +26,14 @@ class Order:
         """No new request: paused or stopped."""
         return self.state in HALTED
 
+    @property
+    def slows(self) -> bool:
+        """New requests, but perhaps fewer at once or less often than the crawler's own."""
+        bounds = self.concurrency is not None
+        return not self.halted and (
+            bounds or self.concurrency_factor < 1 or self.revisit_factor > 1
+        )
+
     def allows(self, *, canary: bool) -> bool:
         """Whether a request may be sent; canaries go on where a site is paused."""
         return not self.halted or (canary and self.state == "paused")

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.httpobj import urlparse_cached
 
 from target_health.crawl_log import Page
 from target_health.crawl_log.fields import is_web, moment, route_of, without_user
 from target_health.scrapy.errors import error_word
-from target_health.scrapy.watch import SiteHalted, Watch, watch_of
+from target_health.scrapy.obedience import SiteHalted
+from target_health.scrapy.watch import Watch, watch_of
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -55,7 +57,10 @@ class Attempts:
         return None
 
     def _answered(self, request: Request, response: Response) -> None:
-        row = row_of(request, self._watch.page_type(request))
+        self._watch.settled(request)
+        if self._watch.rows is None:
+            return
+        row = row_of(request)
         row["status"] = response.status
         latency = request.meta.get("download_latency")
         if latency is not None:
@@ -63,18 +68,35 @@ class Attempts:
         if response.url != request.url:
             row["final_url"] = without_user(response.url)
         waits = request.callback is not NO_CALLBACK
-        self._watch.answered(request, row, page_of(response), waits=waits)
+        self._watch.rows.answered(request, row, page_of(response), waits=waits)
 
     def _failed(self, request: Request, exception: Exception) -> None:
-        row = row_of(request, self._watch.page_type(request))
+        self._watch.settled(request)
+        if self._watch.rows is None:
+            return
+        row = row_of(request)
         row["status"] = None
         row["error"] = error_word(exception, proxied=bool(request.meta.get("proxy")))
         if row["error"] == "timeout" and request.meta.get("download_timeout"):
             row["latency_ms"] = round(float(request.meta["download_timeout"]) * 1000, 1)
-        self._watch.failed(request, row)
+        self._watch.rows.failed(row)
 
 
-def row_of(request: Request, page_type: str | None) -> dict[str, Any]:
+def page_type_of(request: Request) -> str | None:
+    """``meta["page_type"]``, else the callback's name without ``parse_``."""
+    given = request.meta.get("page_type")
+    if given:
+        return str(given)
+    if request.callback is NO_CALLBACK:
+        robots = urlparse_cached(request).path == "/robots.txt"
+        return "robots" if robots else "direct"
+    name = getattr(request.callback, "__name__", "").strip("_")
+    if name.startswith("parse"):
+        name = name.removeprefix("parse").strip("_")
+    return name if name.isidentifier() else None
+
+
+def row_of(request: Request) -> dict[str, Any]:
     """What is known of an attempt without its outcome."""
     meta = request.meta
     row: dict[str, Any] = {
@@ -82,6 +104,7 @@ def row_of(request: Request, page_type: str | None) -> dict[str, Any]:
         "url": without_user(request.url),
         "attempts": 1,
     }
+    page_type = page_type_of(request)
     if page_type is not None:
         row["page_type"] = page_type
     route = route_of(meta.get("route"), meta.get("proxy"))

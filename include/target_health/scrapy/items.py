@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Items:
-    """Hands each response's items to the watch, once its callback has ended."""
+    """Hands each response's items to its row, once its callback has ended."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
@@ -28,7 +28,8 @@ class Items:
 
     def process_spider_input(self, response: Response) -> None:
         """No middleware held the response back: its callback is called next."""
-        self._watch.called(response.request)
+        if self._watch.rows is not None:
+            self._watch.rows.called(response.request)
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
@@ -45,11 +46,18 @@ class Items:
                 yield output
             failed = False
         finally:
-            self._watch.extracted(response.request, Outcome(items, requests, failed))
+            self._extracted(response, Outcome(items, requests, failed))
 
     def process_spider_exception(self, response: Response, exception: Exception) -> None:
         """The callback raised before its first result, or was not called."""
-        self._watch.extracted(response.request, Outcome([], 0, True))
+        self._extracted(response, Outcome([], 0, True))
+
+    def _extracted(self, response: Response, outcome: Outcome) -> None:
+        if self._watch.rows is not None:
+            try:
+                self._watch.rows.extracted(response.request, outcome)
+            except Exception as problem:  # the log never stops a crawl
+                self._watch.trouble(problem)
 
 
 def plain(item: Any) -> Any:

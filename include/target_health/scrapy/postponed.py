@@ -54,21 +54,21 @@ class Postponed:
             self._underway.pop(key, None)
             if self._file.again(site, key):
                 return "again"
-        if is_new and not dont_filter and self._seen(request):
-            return "duplicate"
         content = {name: value for name, value in request.meta.items() if name != KEY}
         kept = request.replace(meta=content, dont_filter=dont_filter)
         try:
+            if is_new and not dont_filter and self._seen(request):
+                return "duplicate"
             # Written as Scrapy's disk queues write it.
             pickled = pickle.dumps(kept.to_dict(spider=self._crawler.spider), protocol=4)
+            written = {"pickle": base64.b64encode(pickled).decode("ascii")}
+            added = self._file.add(site, self._key(kept, dont_filter), written, kept.url)
         except Exception as problem:
             if not self._warned:
                 self._warned = True
                 self._warn(f"{request} is kept for this run only, it cannot be written: {problem}")
             self._memory[site].append((kept, dont_filter))
             return "kept_in_memory"
-        written = {"pickle": base64.b64encode(pickled).decode("ascii")}
-        added = self._file.add(site, self._key(kept, dont_filter), written, kept.url)
         return "kept" if added else "duplicate"
 
     def due(self, halted: Container[str], limit: int) -> list[Request]:
