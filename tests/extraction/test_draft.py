@@ -66,7 +66,7 @@ def test_what_items_have_in_common_is_expected() -> None:
     assert draft.fields["seller.since"] == {**there, **of("str"), **like(r"^\d{4}-\d{2}-\d{2}")}
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(
     st.lists(
         st.dictionaries(

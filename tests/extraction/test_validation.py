@@ -16,6 +16,12 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from target_health.benchmarks.extraction_pieces import (
+    EXPECTATIONS,
+    count_plainly,
+    great_expectations_alone,
+    validate_and_count,
+)
 from target_health.extraction.collecting import SuiteItems
 from target_health.extraction.counting import Tally, count_back
 from target_health.extraction.draft import draft_suite
@@ -221,6 +227,14 @@ def test_a_proposal_is_met_by_the_items_it_comes_from() -> None:
     tally = counted(make_suite("product", "product", draft.fields), [(0, text) for text in texts])
     failed = Counter(row.failed for row in tally.check_rows().itertuples())
     assert failed == {0: 1 + sum(len(checks) for checks in draft.fields.values())}
+
+
+def test_the_benchmark_counts_what_is_wrong() -> None:
+    """Here, where Great Expectations is imported already, rather than beside the benchmarks."""
+    done = validate_and_count(items=150)
+    assert done["failed"] == count_plainly(items=150)["failed"] > 0
+    assert EXPECTATIONS == 12
+    assert great_expectations_alone(items=20)["seconds"] > 0
 
 
 def test_the_commands_start_without_great_expectations() -> None:

@@ -210,10 +210,10 @@ class Run:
 
     def write_docs(self) -> None:
         """Data Docs of this run; without them the checks stand all the same."""
-        from target_health.extraction.data_docs import write_data_docs
-
         if not self.validations:
             return
+        from target_health.extraction.data_docs import write_data_docs
+
         try:
             self.data_docs = write_data_docs(
                 self.home.data_docs,

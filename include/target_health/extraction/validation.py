@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,8 +49,9 @@ class Target:
 
 
 def great_expectations() -> Any:
-    """The library, without its analytics and progress bars. Its import takes seconds."""
+    """The library, without its analytics and its remarks on itself. Its import takes seconds."""
     os.environ["GX_ANALYTICS_ENABLED"] = "false"
+    logging.getLogger("great_expectations").setLevel(logging.WARNING)
     import great_expectations as gx
 
     return gx
