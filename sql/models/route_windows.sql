@@ -164,7 +164,8 @@ suspects AS (
             counted_values.site = window_failures.site
             AND counted_values.window_start = window_failures.window_start
     WHERE
-        counted_values.hard_blocks + counted_values.challenges + counted_values.soft_blocks
+        NOT (counted_values.dimension = 'session' AND counted_values.value = 'other')
+        AND counted_values.hard_blocks + counted_values.challenges + counted_values.soft_blocks
         + counted_values.unknown + counted_values.server_errors
         >= window_failures.route_excess_share * window_failures.failures
         - (window_failures.failures / window_failures.fetches - window_failures.route_rise)
@@ -182,20 +183,20 @@ rests AS (
         suspects.window_start,
         suspects.dimension,
         suspects.value,
-        quantile_cont(routed_fetches.latency_ms, 0.95) AS p95_latency_ms
+        quantile_cont(window_fetches.latency_ms, 0.95) AS p95_latency_ms
     FROM suspects
-    INNER JOIN routed_fetches
+    INNER JOIN window_fetches
         ON
-            suspects.site = routed_fetches.site
-            AND suspects.window_start = routed_fetches.window_start
+            suspects.site = window_fetches.site
+            AND suspects.window_start = window_fetches.window_start
     WHERE
-        routed_fetches.final_verdict = 'ok'
+        window_fetches.final_verdict = 'ok'
         AND suspects.value IS DISTINCT FROM CASE suspects.dimension
-            WHEN 'gateway' THEN routed_fetches.gateway
-            WHEN 'country' THEN routed_fetches.country
-            WHEN 'pool' THEN routed_fetches.pool
-            WHEN 'session' THEN routed_fetches.session
-            ELSE routed_fetches.exit
+            WHEN 'gateway' THEN window_fetches.route_gateway
+            WHEN 'country' THEN window_fetches.route_country
+            WHEN 'pool' THEN window_fetches.route_pool
+            WHEN 'session' THEN window_fetches.route_session
+            ELSE window_fetches.route_exit
         END
     GROUP BY suspects.site, suspects.window_start, suspects.dimension, suspects.value
 )
