@@ -65,7 +65,6 @@ routed_fetches AS (
             WHEN other_sessions.site IS NULL THEN window_fetches.route_session
             ELSE 'other'
         END AS session,
-        kept_exits.route_exit AS exit,
         window_fetches.final_verdict,
         window_fetches.latency_ms,
         window_fetches.attempts,
@@ -73,11 +72,6 @@ routed_fetches AS (
         window_fetches.credits,
         window_fetches.items
     FROM window_fetches
-    LEFT JOIN kept_exits
-        ON
-            window_fetches.site = kept_exits.site
-            AND window_fetches.window_start = kept_exits.window_start
-            AND window_fetches.route_exit = kept_exits.route_exit
     LEFT JOIN other_sessions
         ON
             window_fetches.site = other_sessions.site
@@ -95,10 +89,9 @@ grouped_fetches AS (
             WHEN grouping(gateway) = 0 THEN 'gateway'
             WHEN grouping(country) = 0 THEN 'country'
             WHEN grouping(pool) = 0 THEN 'pool'
-            WHEN grouping(session) = 0 THEN 'session'
-            ELSE 'exit'
+            ELSE 'session'
         END AS dimension,
-        coalesce(gateway, country, pool, session, exit) AS value,
+        coalesce(gateway, country, pool, session) AS value,
         count(*) AS requests,
         count(*) FILTER (final_verdict NOT IN ('unknown', 'redirect')) AS judged,
         count(*) FILTER (final_verdict = 'ok') AS ok,
@@ -112,7 +105,9 @@ grouped_fetches AS (
         count(*) FILTER (final_verdict = 'client_error') AS client_errors,
         count(*) FILTER (final_verdict = 'not_found') AS not_found,
         count(*) FILTER (final_verdict = 'redirect') AS redirects,
-        quantile_cont(latency_ms, 0.95) FILTER (final_verdict = 'ok') AS p95_latency_ms,
+        quantile_cont(latency_ms, 0.95) FILTER (
+            final_verdict = 'ok'
+        ) AS p95_latency_ms,
         sum(coalesce(attempts, 1))::BIGINT AS attempts,
         sum(bytes)::BIGINT AS bytes,
         sum(credits::DECIMAL(24, 6))::DOUBLE AS credits,
@@ -123,14 +118,58 @@ grouped_fetches AS (
             (site, window_start, window_end, window_minutes, gateway),
             (site, window_start, window_end, window_minutes, country),
             (site, window_start, window_end, window_minutes, pool),
-            (site, window_start, window_end, window_minutes, session),
-            (site, window_start, window_end, window_minutes, exit)
+            (site, window_start, window_end, window_minutes, session)
         )
+),
+
+-- Apart, because of most exits nothing but the number of fetches is wanted.
+grouped_exits AS (
+    SELECT
+        window_fetches.site,
+        window_fetches.window_start,
+        window_fetches.window_end,
+        window_fetches.window_minutes,
+        'exit' AS dimension,
+        window_fetches.route_exit AS value,
+        count(*) AS requests,
+        count(*) FILTER (window_fetches.final_verdict NOT IN ('unknown', 'redirect')) AS judged,
+        count(*) FILTER (window_fetches.final_verdict = 'ok') AS ok,
+        count(*) FILTER (window_fetches.final_verdict = 'hard_block') AS hard_blocks,
+        count(*) FILTER (window_fetches.final_verdict = 'challenge') AS challenges,
+        count(*) FILTER (window_fetches.final_verdict = 'soft_block') AS soft_blocks,
+        count(*) FILTER (window_fetches.final_verdict = 'soft_404') AS soft_404s,
+        count(*) FILTER (window_fetches.final_verdict = 'paywalled') AS paywalled,
+        count(*) FILTER (window_fetches.final_verdict = 'unknown') AS unknown,
+        count(*) FILTER (window_fetches.final_verdict = 'server_error') AS server_errors,
+        count(*) FILTER (window_fetches.final_verdict = 'client_error') AS client_errors,
+        count(*) FILTER (window_fetches.final_verdict = 'not_found') AS not_found,
+        count(*) FILTER (window_fetches.final_verdict = 'redirect') AS redirects,
+        quantile_cont(window_fetches.latency_ms, 0.95) FILTER (
+            window_fetches.final_verdict = 'ok'
+        ) AS p95_latency_ms,
+        sum(coalesce(window_fetches.attempts, 1))::BIGINT AS attempts,
+        sum(window_fetches.bytes)::BIGINT AS bytes,
+        sum(window_fetches.credits::DECIMAL(24, 6))::DOUBLE AS credits,
+        sum(window_fetches.items)::BIGINT AS items
+    FROM window_fetches
+    INNER JOIN kept_exits
+        ON
+            window_fetches.site = kept_exits.site
+            AND window_fetches.window_start = kept_exits.window_start
+            AND window_fetches.route_exit = kept_exits.route_exit
+    GROUP BY
+        window_fetches.site,
+        window_fetches.window_start,
+        window_fetches.window_end,
+        window_fetches.window_minutes,
+        window_fetches.route_exit
 ),
 
 counted_values AS MATERIALIZED (
     SELECT * FROM grouped_fetches
     WHERE value IS NOT NULL
+    UNION ALL
+    SELECT * FROM grouped_exits
 ),
 
 window_failures AS (
@@ -164,7 +203,8 @@ suspects AS (
             counted_values.site = window_failures.site
             AND counted_values.window_start = window_failures.window_start
     WHERE
-        counted_values.hard_blocks + counted_values.challenges + counted_values.soft_blocks
+        NOT (counted_values.dimension = 'session' AND counted_values.value = 'other')
+        AND counted_values.hard_blocks + counted_values.challenges + counted_values.soft_blocks
         + counted_values.unknown + counted_values.server_errors
         >= window_failures.route_excess_share * window_failures.failures
         - (window_failures.failures / window_failures.fetches - window_failures.route_rise)
@@ -182,20 +222,20 @@ rests AS (
         suspects.window_start,
         suspects.dimension,
         suspects.value,
-        quantile_cont(routed_fetches.latency_ms, 0.95) AS p95_latency_ms
+        quantile_cont(window_fetches.latency_ms, 0.95) AS p95_latency_ms
     FROM suspects
-    INNER JOIN routed_fetches
+    INNER JOIN window_fetches
         ON
-            suspects.site = routed_fetches.site
-            AND suspects.window_start = routed_fetches.window_start
+            suspects.site = window_fetches.site
+            AND suspects.window_start = window_fetches.window_start
     WHERE
-        routed_fetches.final_verdict = 'ok'
+        window_fetches.final_verdict = 'ok'
         AND suspects.value IS DISTINCT FROM CASE suspects.dimension
-            WHEN 'gateway' THEN routed_fetches.gateway
-            WHEN 'country' THEN routed_fetches.country
-            WHEN 'pool' THEN routed_fetches.pool
-            WHEN 'session' THEN routed_fetches.session
-            ELSE routed_fetches.exit
+            WHEN 'gateway' THEN window_fetches.route_gateway
+            WHEN 'country' THEN window_fetches.route_country
+            WHEN 'pool' THEN window_fetches.route_pool
+            WHEN 'session' THEN window_fetches.route_session
+            ELSE window_fetches.route_exit
         END
     GROUP BY suspects.site, suspects.window_start, suspects.dimension, suspects.value
 )

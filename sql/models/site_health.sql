@@ -79,8 +79,7 @@ priced_windows AS (
             site_windows.site = extraction_windows.site
             AND site_windows.window_start = extraction_windows.window_start
     WHERE
-        site_windows.window_start
-        >= date_trunc('day', $as_of) - to_days($longest_stretched_days)
+        site_windows.window_start >= $as_of - INTERVAL 3 DAY
 ),
 
 newest_costs AS (
