@@ -124,6 +124,8 @@ def summary(row: dict[str, Any]) -> list[str]:
     ]
     if row["unscored_reason"]:
         lines.append(f"  no score for the newest window: {row['unscored_reason']}")
+    if row["incident_id"]:
+        lines.append(f"  incident {row['incident_id']} (`target-health incidents show`)")
     return lines
 
 
