@@ -286,6 +286,8 @@ def ask_people(task_id: str, due: Any) -> Any:
         # None: many may start at the same moment.
         logical_date=None,
         skip_when_already_exists=True,
+        # They write no warehouse, so that they need not wait for each other.
+        max_active_tis_per_dag=None,
         doc_md="Start a run of site_review for each question.",
     ).expand_kwargs(due)
 
