@@ -268,12 +268,28 @@ def backfill() -> str | None:
 
 def questions() -> list[dict[str, Any]]:
     """What ``ask_people`` starts: a run of site_review a question; none over the past."""
-    if not may_act(get_current_context()):
+    context = get_current_context()
+    if not may_act(context):
         log.info("A run over the past asks nobody")
         return []
+
+    def lost(run_ids: list[str]) -> list[str]:
+        """The runs of site_review that failed or were deleted while somebody was to answer."""
+
+        def going(names: list[str]) -> int:
+            return int(
+                context["ti"].get_dr_count(
+                    dag_id=SITE_REVIEW, run_ids=names, states=["queued", "running"]
+                )
+            )
+
+        if going(run_ids) == len(run_ids):
+            return []
+        return [run_id for run_id in run_ids if not going([run_id])]
+
     with told_once():
         due = human_steps.due_questions(
-            Home.from_environment(), load_configuration(), now=utc_now()
+            Home.from_environment(), load_configuration(), now=utc_now(), lost=lost
         )
     for question in due:
         log.info("%s: %s", question.kind, question.run_id)
@@ -294,6 +310,8 @@ def ask_people(task_id: str, due: Any) -> Any:
         # None: many may start at the same moment.
         logical_date=None,
         skip_when_already_exists=True,
+        # They write no warehouse, so that they need not wait for each other.
+        max_active_tis_per_dag=None,
         doc_md="Start a run of site_review for each question.",
     ).expand_kwargs(due)
 

@@ -6,6 +6,7 @@ state, control file and published copy at once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 from target_health.config import Configuration
@@ -17,8 +18,10 @@ from target_health.decisions.answers import (
     answer_question,
     ask,
     decide_site,
+    give_up,
     question_of,
     questions_to_ask,
+    waiting_questions,
 )
 from target_health.errors import UsageError
 from target_health.job import publish
@@ -29,9 +32,22 @@ from target_health.warehouse import open_writer
 from target_health.warehouse.rows import rows_of
 
 
-def due_questions(home: Home, configuration: Configuration, *, now: datetime) -> list[Question]:
-    """What is to be asked and is not asked yet: decisions first, then reviews."""
+def due_questions(
+    home: Home,
+    configuration: Configuration,
+    *,
+    now: datetime,
+    lost: Callable[[list[str]], list[str]] = lambda run_ids: [],
+) -> list[Question]:
+    """What is to be asked and is not asked yet: decisions first, then reviews.
+
+    ``lost`` tells which of the runs that should be waiting for an answer are no more.
+    """
     with open_writer(home) as connection:
+        waiting = [question.run_id for question in waiting_questions(connection)]
+    gone = lost(waiting) if waiting else []
+    with open_writer(home) as connection:
+        give_up(connection, gone, now)
         return [
             *questions_to_ask(connection, configuration, now),
             *reviews_to_ask(connection, now),

@@ -13,7 +13,9 @@ from target_health.decisions.answers import (
     answer_question,
     ask,
     decide_site,
+    give_up,
     questions_to_ask,
+    waiting_questions,
 )
 from target_health.decisions.records import Course, SiteState
 from target_health.decisions.storage import save_states
@@ -282,3 +284,12 @@ def test_the_system_never_moves_what_a_person_stopped(con, configuration):
         states = load_states(con)
         made = decide([saw(band)], states, configuration.policy, configuration.sites, hour(count))
         assert made.actions == ()
+
+
+def test_a_question_whose_run_is_gone_is_asked_under_a_new_name(con, configuration):
+    incident = pause_with_incident(con)
+    question = asked(con, configuration, hour(1.1))
+    assert waiting_questions(con) == [question]
+    give_up(con, [question.run_id], hour(2))
+    (again,) = questions_to_ask(con, configuration, hour(2))
+    assert again.run_id == f"{incident.incident_id}-2"

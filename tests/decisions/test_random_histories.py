@@ -326,6 +326,14 @@ class Fleet(RuleBasedStateMachine):
         ).fetchall()
         assert missing == []
 
+    @invariant()
+    def every_pause_is_told(self) -> None:
+        """No site is paused by the system without an incident, which pages and asks."""
+        untold = self.con.execute(
+            "SELECT action_id FROM actions WHERE kind = 'pause' AND incident_id IS NULL"
+        ).fetchall()
+        assert untold == []
+
     def run(self, seen: tuple[SiteEvidence, ...], crash: str | None) -> None:
         self.last_seen = seen
         before, orders = self.standing(), self.orders()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -90,9 +91,20 @@ def incident(kind: str = "hostility", site: str | None = SHOP, **more: Any) -> I
     return replace(made, site=site, **more)
 
 
+@pytest.fixture(scope="session")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty, migrated warehouse, to be copied."""
+    home = Home(tmp_path_factory.mktemp("empty"))
+    with open_writer(home):
+        return home.warehouse
+
+
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(Home(tmp_path / "home"), configuration_with(tmp_path / "config"))
+def desk(tmp_path: Path, empty: Path) -> Desk:
+    home = Home(tmp_path / "home")
+    home.work.mkdir(parents=True)
+    shutil.copyfile(empty, home.warehouse)
+    return Desk(home, configuration_with(tmp_path / "config"))
 
 
 @pytest.fixture

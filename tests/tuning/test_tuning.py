@@ -22,7 +22,7 @@ from tests.modelling.warehouses import configuration_with, make_warehouse, put_w
 
 HOUR = timedelta(hours=1)
 START = datetime(2026, 3, 1)
-TURN = START + timedelta(days=5)
+TURN = START + timedelta(days=4, hours=12)
 
 
 def test_weights_sum_to_100_and_blocks_weigh_most_unless_told_otherwise() -> None:
@@ -95,7 +95,7 @@ def reviewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     """A site that blocks a tenth of all fetches, 82 points today, which a person called real."""
     home = Home(tmp_path / "home")
     configuration_with(tmp_path / "config", {"window_minutes": 60})
-    hours = [START + count * HOUR for count in range(6 * 24)]
+    hours = [START + count * HOUR for count in range(5 * 24)]
     windows = [window(SHOP, at, 10 if at >= TURN else 0) for at in hours]
     con = make_warehouse(home)
     put_windows(con, windows, hours[-1] + HOUR)

@@ -159,6 +159,8 @@ def summary(row: dict[str, Any]) -> list[str]:
         lines.append(f"  no score for the newest window: {row['unscored_reason']}")
     if row["diagnosis"] or row["owner"]:
         lines.append(f"  diagnosis {row['diagnosis'] or 'none'}, owner {owner_text(row['owner'])}")
+    if row["incident_id"]:
+        lines.append(f"  incident {row['incident_id']} (`target-health incidents show`)")
     return lines
 
 

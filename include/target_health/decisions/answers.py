@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
@@ -430,6 +430,21 @@ def questions_to_ask(
         run_id = name if last is None else f"{name}-{len(before) + 1}"
         due.append(Question(run_id, "decision", name, row["site"], now))
     return due
+
+
+def waiting_questions(con: duckdb.DuckDBPyConnection) -> list[Question]:
+    """Those about a site's pace that nobody has answered."""
+    query = "SELECT * FROM site_questions WHERE kind = 'decision' AND answered_at IS NULL"
+    return [Question(**row) for row in rows_of(con, query)]
+
+
+def give_up(con: duckdb.DuckDBPyConnection, run_ids: Iterable[str], now: datetime) -> None:
+    """Nobody can answer these any more, as when their runs were deleted: ask under a new name."""
+    con.execute(
+        "UPDATE site_questions SET answered_at = ?"
+        " WHERE answered_at IS NULL AND run_id IN (SELECT unnest(?::VARCHAR[]))",
+        [now, list(run_ids)],
+    )
 
 
 def ask(con: duckdb.DuckDBPyConnection, question: Question) -> Question:
