@@ -12,12 +12,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import quote
 
-from airflow.sdk import Asset, Context, ObjectStoragePath, get_current_context
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.sdk import Asset, Connection, Context, ObjectStoragePath, get_current_context
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from target_health import job
+from target_health.canaries import runs as canary_runs
+from target_health.canaries.people import accept
+from target_health.canaries.tables import verdict_table
 from target_health.config import load_configuration
+from target_health.config.canaries import load_canaries
 from target_health.errors import UsageError
 from target_health.fleet_table import action_table, as_plain_text, fleet_table
 from target_health.modelling.ranges import Range
@@ -48,6 +53,10 @@ WRITING_TASK: dict[str, Any] = {
     "retry_exponential_backoff": 3,
     "max_retry_delay": timedelta(minutes=15),
 }
+
+# A task that fetches and writes no warehouse leaves the writer's worker to those that do. Its own
+# deadline ends it long before this limit, and this before the next run is due.
+FETCHING_TASK: dict[str, Any] = {"queue": "default", "execution_timeout": timedelta(minutes=14)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +241,77 @@ def object_storage(url: str) -> tuple[Any, str]:
     """
     place = ObjectStoragePath(url)
     return place.fs, place.path
+
+
+def connection_url(name: str) -> str:
+    """An Airflow connection as a proxy's URL, credentials and all: ``http://user:…@host:port``.
+
+    Its scheme is the connection's ``schema``, else its type, else http. Raises ``LookupError``
+    where Airflow knows no such connection.
+    """
+    try:
+        connection = Connection.get(name)
+    except AirflowException:
+        raise LookupError(name) from None
+    scheme = next(
+        (word for word in (connection.schema, connection.conn_type) if word in ("http", "https")),
+        "http",
+    )
+    user = ":".join(
+        quote(part, safe="") for part in (connection.login, connection.password) if part
+    )
+    port = f":{connection.port}" if connection.port else ""
+    return f"{scheme}://{user}{'@' if user else ''}{connection.host}{port}"
+
+
+def fetch_canaries() -> int:
+    """Fetch every canary of sites that are not stopped; returns how many."""
+    with told_once():
+        configuration = load_configuration()
+        if not any(True for _ in load_canaries(configuration.directory).pages()):
+            raise AirflowSkipException("canaries.yaml names no page: nothing to watch")
+        found = canary_runs.fetch_step(
+            Home.from_environment(), configuration, run_id_of(get_current_context())
+        )
+    log.info("%d canaries were looked at", found)
+    return found
+
+
+def record_canaries() -> dict[str, int]:
+    """Record what this run fetched, judge the sites and publish."""
+    with told_once():
+        report = canary_runs.record_step(
+            Home.from_environment(),
+            load_configuration(),
+            run_id_of(get_current_context()),
+            now=utc_now(),
+        )
+    log_lines(as_plain_text(verdict_table(report.verdicts)))
+    return dict(report.outcomes)
+
+
+def run_id_of(context: Context) -> str:
+    return str(context["dag_run"].run_id)
+
+
+def accept_canary() -> list[str]:
+    """Accept what a page shows now, as the form of this run says, in the name of who sent it."""
+    context = get_current_context()
+    params, sender = context["params"], context["dag_run"].triggering_user_name
+    with told_once():
+        made = accept(
+            Home.from_environment(),
+            load_configuration(),
+            params["site"],
+            params["page"],
+            check=params["check"] or None,
+            by=params["by"] or sender or "",
+            why=params["why"],
+            now=utc_now(),
+        )
+    lines = [f"{one.site} {one.page} {one.check}: {one.old} → {one.new}" for one in made]
+    log_lines("\n".join(lines))
+    return lines
 
 
 def log_lines(text: str) -> None:

@@ -16,6 +16,7 @@ def make_app() -> typer.Typer:
     """The commands, imported when the program starts and not with the package."""
     from target_health.commands import (
         bench,
+        canary,
         classify,
         control,
         people,
@@ -40,6 +41,7 @@ def make_app() -> typer.Typer:
     app.command()(people.pause)
     app.command()(people.resume)
     app.add_typer(control.control, name="control")
+    app.add_typer(canary.canary, name="canary")
     app.command()(simulate.simulate)
     app.command()(bench.bench)
     return app
