@@ -77,7 +77,7 @@ def run_calls(
                 continue
             call = hosts[name].waiting.popleft()
             number += 1
-            running[number] = _Running(call, min(now + call.limit_s, end))
+            running[number] = _Running(call, now + call.limit_s)
             threading.Thread(
                 target=_work, args=(number, call, finished), daemon=True, name="canary"
             ).start()

@@ -6,6 +6,7 @@ from datetime import timedelta
 from difflib import get_close_matches
 from typing import Annotated, Any
 
+import duckdb
 import typer
 
 from target_health.commands.output import console, print_json
@@ -70,6 +71,9 @@ def status(
                 shown.print(fetch_line(fetch), markup=False, soft_wrap=True)
             if not sample:
                 shown.print("  none")
+        if site is not None:
+            for line in canary_lines(connection, rows[0]["site"]):
+                shown.print(line, markup=False, soft_wrap=True)
 
 
 def only_row(rows: list[dict[str, Any]], site: str) -> dict[str, Any]:
@@ -80,6 +84,29 @@ def only_row(rows: list[dict[str, Any]], site: str) -> dict[str, Any]:
         hint = f"; did you mean {', '.join(close)}?" if close else ""
         raise UsageError(f"{site}: no such site in the published database{hint}")
     return row
+
+
+def canary_lines(connection: duckdb.DuckDBPyConnection, site: str) -> list[str]:
+    """What the site's canaries say, and how each one stands; nothing where it has none."""
+    from target_health.canaries.storage import load_states, load_verdicts
+    from target_health.canaries.tables import told
+
+    verdict = load_verdicts(connection).get(site)
+    if verdict is None:
+        return []
+    lines = [
+        f"\nCanaries: {verdict.verdict}, {verdict.good_pages} of {verdict.pages} pages good as of "
+        f"{iso(verdict.observed_at)}",
+        *(f"  {line}" for line in told(verdict)),
+    ]
+    for state in load_states(connection, [site]).values():
+        detail = f": {state.newest_detail}" if state.newest_detail else ""
+        good = f", last good {iso(state.last_good_at)}" if state.last_good_at else ""
+        lines.append(
+            f"  {iso(state.newest_at)}  {state.page} through {state.route}  "
+            f"{state.newest_outcome}{detail}{good}"
+        )
+    return lines
 
 
 def fetch_line(fetch: dict[str, Any]) -> str:

@@ -33,12 +33,12 @@ def compile_selector(kind: str, text: str) -> Any:
 
 
 def _css(text: str) -> Any:
-    from cssselect import SelectorError
     from parsel.csstranslator import HTMLTranslator
 
     try:
         return _xpath(HTMLTranslator().css_to_xpath(text))
-    except SelectorError as problem:
+    # cssselect's errors: of the syntax, and of what XPath cannot say.
+    except (SyntaxError, RuntimeError) as problem:
         raise ValueError(f"{text!r} is no CSS selector: {problem}") from None
 
 
