@@ -18,6 +18,8 @@ TINY = Scale(
     log_bytes=4_000_000,
     pages=4,
     repeats=1,
+    canary_sites=4,
+    canary_limits=(("timeout_s", 0.5), ("host_delay_s", 0.0), ("deadline_s", 60.0)),
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from target_health.benchmarks.airflow_run import dag_overhead
+from target_health.benchmarks.canary_runs import canary_run
 from target_health.benchmarks.hourly import (
     growth_events,
     growth_history,
@@ -24,6 +25,8 @@ Benchmark = Callable[[Workbench], list[Result]]
 BENCHMARKS: dict[str, Benchmark] = {
     "classify_pages": classify_pages,
     "warc_records": warc_records,
+    "canary_run": canary_run,
+    "canary_run_memory": canary_run,
     "dag_overhead": dag_overhead,
     "hourly_job": hourly_job,
     "hourly_job_memory": hourly_job,
