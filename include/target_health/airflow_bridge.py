@@ -18,11 +18,7 @@ from airflow.sdk import Asset, Connection, Context, ObjectStoragePath, get_curre
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from target_health import job
-from target_health.canaries import runs as canary_runs
-from target_health.canaries.people import accept
-from target_health.canaries.tables import verdict_table
 from target_health.config import load_configuration
-from target_health.config.canaries import load_canaries
 from target_health.errors import UsageError
 from target_health.fleet_table import action_table, as_plain_text, fleet_table
 from target_health.modelling.ranges import Range
@@ -266,21 +262,25 @@ def connection_url(name: str) -> str:
 
 def fetch_canaries() -> int:
     """Fetch every canary of sites that are not stopped; returns how many."""
+    from target_health.canaries.runs import fetch_step
+    from target_health.config.canaries import load_canaries
+
     with told_once():
         configuration = load_configuration()
         if not any(True for _ in load_canaries(configuration.directory).pages()):
             raise AirflowSkipException("canaries.yaml names no page: nothing to watch")
-        found = canary_runs.fetch_step(
-            Home.from_environment(), configuration, run_id_of(get_current_context())
-        )
+        found = fetch_step(Home.from_environment(), configuration, run_id_of(get_current_context()))
     log.info("%d canaries were looked at", found)
     return found
 
 
 def record_canaries() -> dict[str, int]:
     """Record what this run fetched, judge the sites and publish."""
+    from target_health.canaries.runs import record_step
+    from target_health.canaries.tables import verdict_table
+
     with told_once():
-        report = canary_runs.record_step(
+        report = record_step(
             Home.from_environment(),
             load_configuration(),
             run_id_of(get_current_context()),
@@ -296,6 +296,8 @@ def run_id_of(context: Context) -> str:
 
 def accept_canary() -> list[str]:
     """Accept what a page shows now, as the form of this run says, in the name of who sent it."""
+    from target_health.canaries.people import accept
+
     context = get_current_context()
     params, sender = context["params"], context["dag_run"].triggering_user_name
     with told_once():
