@@ -79,9 +79,10 @@ def test_accepting_and_status(
     said(capsys, "canary", "run")
     shown = said(capsys, "canary", "run")
     assert "deceived" in shown
+    assert "Canaries: deceived" in said(capsys, "status", SITE)
     with_published(here)
     told = said(capsys, "status", SITE)
-    assert "Canaries: deceived" in told
+    assert SITE in told.partition("Canaries: deceived")[0]
     assert "expected 49.9 ± 0.5, got 55" in told
     accepted = said(capsys, "canary", "accept", SITE, "kettle", "--by", "Ada", "--why", "raised")
     assert "49.9 ± 0.5 → 55" in accepted

@@ -37,7 +37,7 @@ from target_health.canaries.verdict_rows import CRAWLER
 from target_health.config.canaries import Canaries, CanaryPage
 from target_health.landing.schema import LAKE
 from target_health.landing.view import lake_sql
-from target_health.pages import Markers, load_markers
+from target_health.pages import NOT_ATTEMPTED, Markers, load_markers
 from target_health.pages.text_only import as_page
 from target_health.paths import Home
 from target_health.readers.raw import Row
@@ -140,8 +140,19 @@ def answer_of(row: Row) -> Answer:
         body=body,
         headers=headers,
         final_url=fields.get("final_url") or "",
+        item=item_of(fields.get("item")),
         evidence=marks_of(fields.get("evidence")),
     )
+
+
+def item_of(text: str | None) -> object:
+    """What extraction produced, by the log."""
+    if text is None:
+        return NOT_ATTEMPTED
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def marks_of(text: str | None) -> tuple[str, ...]:

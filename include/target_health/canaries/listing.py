@@ -12,6 +12,8 @@ from target_health.canaries.states import PageState
 from target_health.canaries.verdict_rows import CRAWLER
 from target_health.canaries.watching import watches
 from target_health.config import Configuration
+from target_health.config.sources import load_sources
+from target_health.landing.redact import Redaction
 from target_health.paths import Home
 from target_health.warehouse.published import open_published
 
@@ -33,6 +35,7 @@ def listed(
         for site, page in setup.canaries.pages()
         if page.fetched_by == "crawler" or (site, page.id, CRAWLER) in states
     ]
+    redaction = Redaction(load_sources(configuration.directory).redact_parameters)
     rows = []
     for site, page, route in wanted:
         if chosen is not None and site not in chosen:
@@ -42,7 +45,7 @@ def listed(
             {
                 "site": site,
                 "page": page.id,
-                "url": page.url,
+                "url": redaction.text(page.url),
                 "route": route,
                 "checks": [check.label for check in page.checks],
                 "missing": page.missing,

@@ -22,7 +22,7 @@ from target_health.canaries.records import (
 from target_health.canaries.selection import Seen
 from target_health.canaries.values import shown
 from target_health.config.canaries import CanaryPage
-from target_health.pages import NOT_ATTEMPTED, Markers, Response, classify
+from target_health.pages import Markers, Response, classify
 from target_health.verdicts import verdict as verdict_of
 
 #: Verdicts by which the page did not come, and what its checks then are.
@@ -61,21 +61,17 @@ def observe(
     """One answer to one canary. Never raises for what a page holds."""
     page = watch.page
     seen = Seen(answer)
-    found = classify(
-        Response(
-            status=answer.status,
-            body=answer.body,
-            headers=answer.headers,
-            url=answer.final_url or page.url,
-            item=answer.item if answer.item is not None else NOT_ATTEMPTED,
-            error=answer.error,
-        ),
-        markers,
+    response = Response(
+        status=answer.status,
+        body=answer.body,
+        headers=answer.headers,
+        url=answer.final_url or page.url,
+        item=answer.item,
+        error=answer.error,
     )
+    found = classify(response, markers)
     evidence = tuple(dict.fromkeys([*answer.evidence, *found.evidence]))
-    word = found.verdict
-    if answer.evidence:
-        word = verdict_of(answer.status, answer.error, evidence, False)
+    word = verdict_of(answer.status, answer.error, evidence, response.has_item())
     moved = moved_to(page.url, answer, seen)
     if moved:
         evidence = (*evidence, moved)

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from target_health.config.canaries import CanaryPage
+from target_health.pages.response import NOT_ATTEMPTED
 
 Outcome = Literal["pass", "wrong_value", "missing", "blocked", "challenged", "unknown"]
 Via = Literal["fetch", "crawl_log"]
@@ -42,7 +43,7 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
     final_url: str = ""
     latency_ms: float | None = None
-    item: str | None = None
+    item: object = NOT_ATTEMPTED
     evidence: tuple[str, ...] = ()
 
 

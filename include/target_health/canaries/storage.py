@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -272,8 +272,9 @@ def stopped_sites(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
 
 
 def dump_observation(seen: Observation) -> dict[str, Any]:
-    """An observation as JSON can say it."""
-    return {**asdict(seen), "observed_at": seen.observed_at.isoformat()}
+    """An observation as JSON can say it, without the skeleton that only ``canary record`` keeps."""
+    slim = replace(seen, facts=replace(seen.facts, skeleton=()))
+    return {**asdict(slim), "observed_at": seen.observed_at.isoformat()}
 
 
 def load_observation(given: Mapping[str, Any]) -> Observation:

@@ -48,6 +48,12 @@ def status(
     with open_published(Home.from_environment()) as connection:
         rows = rows_of(connection, FLEET)
         if site is not None:
+            canary = canary_lines(connection, normal_host(site))
+            if canary and not json and normal_host(site) not in {row["site"] for row in rows}:
+                # Watched, and never crawled yet.
+                for line in canary:
+                    console().print(line, markup=False, soft_wrap=True)
+                return
             rows = [only_row(rows, site)]
         if json:
             print_json(
