@@ -224,6 +224,20 @@ def test_an_expectation_written_anew_voids_what_was_accepted(
     assert canaries.verdict().verdict == "note"
 
 
+def test_a_page_or_route_that_is_watched_no_more_counts_no_more(
+    canaries: Canaries, site: LocalSite
+) -> None:
+    canaries.routes = {"routes": {"old": {}}}
+    canaries.page("kettle", site.page("/p", shop(price="1.00")), PRICE, routes=["old"])
+    canaries.page("pot", site.page("/q", shop()), PRICE)
+    canaries.run()
+    assert canaries.verdict().deceived
+    canaries.pages[0]["routes"] = ["direct"]
+    assert canaries.verdict().verdict == "note"
+    del canaries.pages[0]
+    assert canaries.verdict().verdict == "good"
+
+
 def test_a_round_recorded_twice_is_recorded_once(canaries: Canaries, site: LocalSite) -> None:
     from target_health.canaries import runs
 

@@ -171,6 +171,20 @@ def test_the_learned_answer_is_marked_elsewhere(taught: Canaries) -> None:
     assert found[2]["evidence"] == []
 
 
+def test_what_another_route_is_shown_teaches_nothing(taught: Canaries, site: LocalSite) -> None:
+    before = taught.rows("SELECT content_hash FROM canary_missing_answers")
+
+    def answer(headers: dict[str, str]) -> Reply:
+        other = headers.get("user-agent") == "office"
+        return Reply("<title>Elsewhere</title><p>Quite another text here.</p>" if other else GONE)
+
+    site.missing = answer
+    taught.routes = {"routes": {"office": {"headers": {"User-Agent": "office"}}}}
+    taught.pages[1]["routes"] = ["direct", "office"]
+    taught.run()
+    assert taught.rows("SELECT content_hash FROM canary_missing_answers") == before
+
+
 def test_large_logs_are_marked_on_their_straight_way_too(taught: Canaries) -> None:
     import hashlib
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -24,6 +25,9 @@ from target_health.times import utc_now
 #: Seconds that a fetch may take beyond its time-out until it is left behind: a body is cut off by
 #: itself, headers that drip are not.
 GRACE_S = 2.0
+#: Pages that are parsed at once: a tree takes ten times its page, and more than a few cores gain
+#: nothing.
+PARSED_AT_ONCE = 4
 
 #: What is asked for when no answer came.
 WHY_NOT = {
@@ -87,6 +91,7 @@ class Round:
         self._markers = markers
         self._robots_file = robots_file
         self._clock = clock
+        self._parsing = threading.Semaphore(PARSED_AT_ONCE)
         self._sessions: dict[tuple[str, str], RouteSession] = {}
         keep = canaries.fetching.robots_keep_hours
         self._robots = remembered(robots_file, clock(), keep)
@@ -168,14 +173,15 @@ class Round:
 
     def _judged(self, watch: Watch, answer: Answer) -> Observation:
         known = self._known.get((watch.site, watch.page.id), Known())
-        seen = observe(
-            watch,
-            answer,
-            known,
-            self._markers,
-            observed_at=self._clock(),
-            structure_share=self._canaries.rules.structure_share,
-        )
+        with self._parsing:
+            seen = observe(
+                watch,
+                answer,
+                known,
+                self._markers,
+                observed_at=self._clock(),
+                structure_share=self._canaries.rules.structure_share,
+            )
         return without_texts(seen, self._ways[watch.route].without_secrets)
 
 
