@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import quote
 
 from airflow.providers.standard.operators.hitl import HITLOperator
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
@@ -75,6 +76,10 @@ WRITING_TASK: dict[str, Any] = {
     "retry_exponential_backoff": 3,
     "max_retry_delay": timedelta(minutes=15),
 }
+
+# A task that fetches and writes no warehouse leaves the writer's worker to those that do. Its own
+# deadline ends it long before this limit, and this before the next run is due.
+FETCHING_TASK: dict[str, Any] = {"queue": "default", "execution_timeout": timedelta(minutes=14)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -564,6 +569,83 @@ def s3_file_system(connection: Connection) -> Any:
         client_kwargs={"region_name": region} if region else {},
         skip_instance_cache=True,
     )
+
+
+def connection_url(name: str) -> str:
+    """An Airflow connection as a proxy's URL, credentials and all: ``http://user:…@host:port``.
+
+    Its scheme is the connection's ``schema``, else its type, else http. Raises ``LookupError``
+    where Airflow knows no such connection.
+    """
+    try:
+        connection = Connection.get(name)
+    except AirflowException:
+        raise LookupError(name) from None
+    scheme = next(
+        (word for word in (connection.schema, connection.conn_type) if word in ("http", "https")),
+        "http",
+    )
+    user = ":".join(
+        quote(part, safe="") for part in (connection.login, connection.password) if part
+    )
+    port = f":{connection.port}" if connection.port else ""
+    return f"{scheme}://{user}{'@' if user else ''}{connection.host}{port}"
+
+
+def fetch_canaries() -> int:
+    """Fetch every canary of sites that are not stopped; returns how many."""
+    from target_health.canaries.runs import fetch_step
+    from target_health.config.canaries import load_canaries
+
+    with told_once():
+        configuration = load_configuration()
+        if not any(True for _ in load_canaries(configuration.directory).pages()):
+            raise AirflowSkipException("canaries.yaml names no page: nothing to watch")
+        found = fetch_step(Home.from_environment(), configuration, run_id_of(get_current_context()))
+    log.info("%d canaries were looked at", found)
+    return found
+
+
+def record_canaries() -> dict[str, int]:
+    """Record what this run fetched, judge the sites and publish."""
+    from target_health.canaries.runs import record_step
+    from target_health.canaries.tables import verdict_table
+
+    with told_once():
+        report = record_step(
+            Home.from_environment(),
+            load_configuration(),
+            run_id_of(get_current_context()),
+            now=utc_now(),
+        )
+    log_lines(as_plain_text(verdict_table(report.verdicts)))
+    return dict(report.outcomes)
+
+
+def run_id_of(context: Context) -> str:
+    return str(context["dag_run"].run_id)
+
+
+def accept_canary() -> list[str]:
+    """Accept what a page shows now, as the form of this run says, in the name of who sent it."""
+    from target_health.canaries.people import accept
+
+    context = get_current_context()
+    params, sender = context["params"], context["dag_run"].triggering_user_name
+    with told_once():
+        made = accept(
+            Home.from_environment(),
+            load_configuration(),
+            params["site"],
+            params["page"],
+            check=params["check"] or None,
+            by=params["by"] or sender or "",
+            why=params["why"],
+            now=utc_now(),
+        )
+    lines = [f"{one.site} {one.page} {one.check}: {one.old} → {one.new}" for one in made]
+    log_lines("\n".join(lines))
+    return lines
 
 
 def log_lines(text: str) -> None:

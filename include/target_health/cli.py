@@ -18,6 +18,7 @@ def make_app() -> typer.Typer:
     """The commands, imported when the program starts and not with the package."""
     from target_health.commands import (
         bench,
+        canary,
         classify,
         control,
         incidents,
@@ -54,6 +55,7 @@ def make_app() -> typer.Typer:
     app.command()(pages.digest)
     app.add_typer(control.control, name="control")
     app.add_typer(suite.suite, name="suite")
+    app.add_typer(canary.canary, name="canary")
     app.command()(simulate.simulate)
     app.command()(bench.bench)
     return app

@@ -14,6 +14,8 @@ from pathlib import Path
 import duckdb
 
 from target_health.config import Configuration
+from target_health.config.canaries import load_canaries
+from target_health.config.marker_files import marker_files
 from target_health.control import build_control, set_effective_costs, write_control
 from target_health.decisions import (
     BRANCHES,
@@ -83,14 +85,24 @@ def land_step(
     inbox: str | Path | None = None,
     progress: Progress = quiet,
 ) -> LandingReport:
-    """Land what is new in the inbox: the one named, ``TARGET_HEALTH_INBOX``, or the home's."""
-    return land(
+    """Land what is new in the inbox: the one named, ``TARGET_HEALTH_INBOX``, or the home's.
+
+    Canary fetches among it are checked and recorded.
+    """
+    from target_health.canaries.landed import LandingCanaries
+    from target_health.canaries.recording import record_landed
+
+    canaries = load_canaries(configuration.directory)
+    report = land(
         home,
         configuration=configuration,
         inbox=inbox or configured_inbox(),
         now=now,
         progress=progress,
+        watcher=LandingCanaries(canaries, marker_files(configuration.directory)),
     )
+    record_landed(home, configuration, now=now)
+    return report
 
 
 def windows_step(

@@ -18,7 +18,7 @@ from target_health.airflow_settings import DEFAULT_PORT, USER, LocalAirflow
 from target_health.errors import TargetHealthError, UsageError
 from target_health.paths import Home
 
-DAGS = ("crawl_health", "backfill_scores")
+DAGS = ("crawl_health", "backfill_scores", "canaries", "accept_canary")
 START_WAIT_S = 300
 STOP_WAIT_S = 30
 

@@ -20,6 +20,8 @@ TINY = Scale(
     items=300,
     crawl_pages=20,
     repeats=1,
+    canary_sites=4,
+    canary_limits=(("timeout_s", 0.5), ("host_delay_s", 0.0), ("deadline_s", 60.0)),
 )
 
 

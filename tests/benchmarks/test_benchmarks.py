@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from target_health.benchmarks import hourly, landings, page_verdicts
+from target_health.benchmarks import canary_runs, hourly, landings, page_verdicts
 from target_health.benchmarks.airflow_run import dag_overhead
 from target_health.benchmarks.crawls import crawl_overhead
 from target_health.benchmarks.duckdb_floor import COLUMNS, duckdb_alone
@@ -173,6 +173,13 @@ def test_page_benchmarks_judge_every_page(bench: Workbench) -> None:
         assert result.value is not None
         assert result.floor is not None
         assert result.ratio == pytest.approx(result.floor / result.value)
+
+
+def test_canaries_that_hang_cost_themselves_alone(bench: Workbench) -> None:
+    time, memory = canary_runs.canary_run(bench)
+    assert (time.name, time.unit, time.target) == ("canary_run", "s", 60.0)
+    assert (memory.name, memory.unit, memory.target) == ("canary_run_memory", "MB", 300)
+    assert memory.holds is True
 
 
 @pytest.mark.parametrize("seed", range(5))

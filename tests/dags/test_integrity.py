@@ -70,7 +70,8 @@ def test_one_run_and_one_task_of_a_kind_writes_at_a_time(dags: dict[str, DAG]) -
         if dag.dag_id != "site_review":
             assert dag.max_active_runs == 1
         for task in dag.tasks:
-            assert task.queue == "target_health_writer"
+            fetches = (dag.dag_id, task.task_id) == ("canaries", "fetch")
+            assert task.queue == ("default" if fetches else "target_health_writer")
             if task.task_id not in SIDE_BY_SIDE:
                 assert task.max_active_tis_per_dag == 1
 
@@ -128,6 +129,22 @@ def test_backfill_asks_for_its_range(dags: dict[str, DAG]) -> None:
     dag = dags["backfill_scores"]
     assert set(dag.params) == {"start", "end"}
     assert dag.task_ids == ["backfill"]
+
+
+def test_canaries_are_fetched_every_quarter_of_an_hour_then_recorded(dags: dict[str, DAG]) -> None:
+    dag = dags["canaries"]
+    assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {
+        "fetch": {"record"},
+        "record": set(),
+    }
+    assert dag.timetable.expression == "*/15 * * * *"
+    assert dag.get_task("fetch").execution_timeout < timedelta(minutes=15)
+
+
+def test_accepting_asks_for_site_page_and_why(dags: dict[str, DAG]) -> None:
+    dag = dags["accept_canary"]
+    assert set(dag.params) == {"site", "page", "check", "why", "by"}
+    assert dag.task_ids == ["accept"]
 
 
 @pytest.mark.parametrize("path", DAG_FILES, ids=lambda path: path.stem)

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from target_health import job
+from target_health.canaries.records import CheckResult, Observation
+from target_health.canaries.runs import record
 from target_health.paths import Home
 from target_health.simulator import Plan, Rhythm, SitePlan, Trouble, draw_profile, simulate_plan
 from tests.modelling.warehouses import configuration_with
@@ -26,6 +28,16 @@ OWN_LINES = (
     '{"url": "https://new.example/3", "status": 200}\n'
     "not even JSON\n"
 )
+CANARIES = f"""
+sites:
+  {FINE}:
+    pages:
+      - id: kettle
+        url: https://{FINE}/kettle
+        checks:
+          - css: .price
+            number: 9.5
+"""
 
 
 def plan() -> Plan:
@@ -62,4 +74,25 @@ def make_small_fleet(root: Path) -> Home:
     job.backfill(home, other_numbers, START, END - HOUR, now=END, active=configuration)
     job.run(home, configuration, END - HOUR, END, now=END, act=True)
     job.pause(home, configuration, [FINE], now=END, by="Ada", why="moving to their API")
+    (configuration.directory / "canaries.yaml").write_text(CANARIES)
+    for hours, got in ((3, "9.50"), (2, "9.50"), (1, "7.00"), (0, "7.00")):
+        seen = observation(END - hours * HOUR, got)
+        record(home, configuration, [seen], f"run-{hours}", now=END)
     return home
+
+
+def observation(at: datetime, got: str) -> Observation:
+    """The canary's price as a round saw it."""
+    outcome = "pass" if got == "9.50" else "wrong_value"
+    return Observation(
+        site=FINE,
+        page="kettle",
+        url=f"https://{FINE}/kettle",
+        observed_at=at,
+        route="direct",
+        via="fetch",
+        outcome=outcome,
+        checks=(CheckResult("css .price", outcome, "9.5", got),),
+        verdict="ok",
+        status=200,
+    )

@@ -65,6 +65,19 @@ def test_report_runs_before_the_first_fetch(
         assert rows(empty, name) == []
 
 
+def test_canaries_now(published: duckdb.DuckDBPyConnection) -> None:
+    [row] = rows(published, "canaries_now")
+    assert (row["site"], row["verdict"], row["wrong_pages"]) == (FINE, "deceived", "kettle")
+    assert row["suspect_since"] == END - timedelta(hours=2)
+    assert row["records_since"] > 0
+
+
+def test_canary_values(published: duckdb.DuckDBPyConnection) -> None:
+    [row] = rows(published, "canary_values")
+    assert (row["expected"], row["got"], row["observations"]) == ("9.5", "7.00", 2)
+    assert (row["first_seen_at"], row["last_seen_at"]) == (END - timedelta(hours=1), END)
+
+
 def test_worst_sites(published: duckdb.DuckDBPyConnection) -> None:
     found = rows(published, "worst_sites")
     assert {row["site"] for row in found[:2]} == {REFUSED, WATCHED}

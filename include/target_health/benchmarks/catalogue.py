@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from target_health.benchmarks.airflow_run import dag_overhead
+from target_health.benchmarks.canary_runs import canary_run
 from target_health.benchmarks.crawls import crawl_overhead
 from target_health.benchmarks.extraction import extraction
 from target_health.benchmarks.hourly import (
@@ -31,6 +32,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "extraction_memory": extraction,
     "crawl_overhead": crawl_overhead,
     "crawl_memory_growth": crawl_overhead,
+    "canary_run": canary_run,
+    "canary_run_memory": canary_run,
     "dag_overhead": dag_overhead,
     "hourly_job": hourly_job,
     "hourly_job_memory": hourly_job,

@@ -42,6 +42,9 @@ class Scale:
     crawl_pages: int = 5000
     fleet_days: float = 4
     repeats: int = 3
+    canary_sites: int = 100
+    #: Of ``fetching`` in ``canaries.yaml``; the shipped ones where nothing is said.
+    canary_limits: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,9 @@ def status(
     with open_published(Home.from_environment()) as connection:
         rows = rows_of(connection, FLEET)
         if site is not None:
+            if not json and is_only_watched(connection, rows, site):
+                print_canaries(connection, normal_host(site))
+                return
             rows = [only_row(rows, site)]
         if json:
             print_json(
@@ -98,14 +101,23 @@ def status(
                 lines += ownership(connection, row, configuration)
             for line in lines:
                 shown.print(line, markup=False, soft_wrap=True)
-        if site is not None and rows[0]["window_end"] is not None:
-            end = rows[0]["window_end"]
-            sample = rows_of(connection, SAMPLE, [rows[0]["site"], end - timedelta(days=1), end])
-            shown.print("\nThe newest fetches of the last day that did not bring the page:")
-            for fetch in sample:
-                shown.print(fetch_line(fetch), markup=False, soft_wrap=True)
-            if not sample:
-                shown.print("  none")
+        if site is not None:
+            print_sample(connection, rows[0])
+            print_canaries(connection, rows[0]["site"])
+
+
+def print_sample(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> None:
+    """The newest fetches of a site's last day that did not bring the page."""
+    end = row["window_end"]
+    if end is None:
+        return
+    shown = console()
+    sample = rows_of(connection, SAMPLE, [row["site"], end - timedelta(days=1), end])
+    shown.print("\nThe newest fetches of the last day that did not bring the page:")
+    for fetch in sample:
+        shown.print(fetch_line(fetch), markup=False, soft_wrap=True)
+    if not sample:
+        shown.print("  none")
 
 
 def unheard(connection: duckdb.DuckDBPyConnection) -> list[str]:
@@ -136,6 +148,43 @@ def unchecked_line(left_out: dict[str, Any]) -> str:
         f"Not validated: page type {left_out['page_type'] or '(none)'} ({left_out['items']:,} "
         f"items of the newest day): {left_out['reason']}"
     )
+
+
+def is_only_watched(
+    connection: duckdb.DuckDBPyConnection, rows: list[dict[str, Any]], site: str
+) -> bool:
+    """Whether a site has canaries, and was never crawled yet."""
+    name = normal_host(site)
+    return name not in {row["site"] for row in rows} and bool(canary_lines(connection, name))
+
+
+def print_canaries(connection: duckdb.DuckDBPyConnection, site: str) -> None:
+    shown = console()
+    for line in canary_lines(connection, site):
+        shown.print(line, markup=False, soft_wrap=True)
+
+
+def canary_lines(connection: duckdb.DuckDBPyConnection, site: str) -> list[str]:
+    """What the site's canaries say, and how each one stands; nothing where it has none."""
+    from target_health.canaries.storage import load_states, load_verdicts
+    from target_health.canaries.tables import told
+
+    verdict = load_verdicts(connection).get(site)
+    if verdict is None:
+        return []
+    lines = [
+        f"\nCanaries: {verdict.verdict}, {verdict.good_pages} of {verdict.pages} pages good as of "
+        f"{iso(verdict.observed_at)}",
+        *(f"  {line}" for line in told(verdict)),
+    ]
+    for state in load_states(connection, [site]).values():
+        detail = f": {state.newest_detail}" if state.newest_detail else ""
+        good = f", last good {iso(state.last_good_at)}" if state.last_good_at else ""
+        lines.append(
+            f"  {iso(state.newest_at)}  {state.page} through {state.route}  "
+            f"{state.newest_outcome}{detail}{good}"
+        )
+    return lines
 
 
 def fetch_line(fetch: dict[str, Any]) -> str:

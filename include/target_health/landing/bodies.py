@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from target_health.landing.inbox import open_file_system
+from target_health.landing.watchers import NobodyWatches, Watcher
 from target_health.readers.raw import Outcome, Page, Row
 
 if TYPE_CHECKING:
@@ -40,10 +41,17 @@ class Bodies:
     """Looks at the pages of one landing's lines. Close it when the landing ends.
 
     ``marker_files`` are those of the marks; ``inbox`` is where a ``body_path`` may lie: a
-    directory, an fsspec URL, or None for the directory of each log.
+    directory, an fsspec URL, or None for the directory of each log. ``watcher`` sees each row
+    while its body is there.
     """
 
-    def __init__(self, marker_files: Sequence[Path], inbox: str | Path | None) -> None:
+    def __init__(
+        self,
+        marker_files: Sequence[Path],
+        inbox: str | Path | None,
+        watcher: Watcher | None = None,
+    ) -> None:
+        self.watcher = watcher or NobodyWatches()
         self._marker_files = list(marker_files)
         self._places = _places(inbox)
         self._setup: tuple[Any, ...] | None = None
@@ -70,21 +78,23 @@ class Bodies:
                 yield line, chain, content, outcome
         if not pages:
             return
-        results = self._looked([row for _, _, _, row in pages], part)
+        results = self._looked(pages, part)
         for (line, chain, content, row), result in zip(pages, results, strict=True):
             if result is None:
                 part.remarks[NOT_SEEN] += 1
             yield line, chain, content, result or replace(row, page=None)
 
-    def _looked(self, rows: list[Row], part: FilePart) -> Iterator[Outcome | None]:
+    def _looked(
+        self, pages: list[tuple[int, int, str | bytes, Row]], part: FilePart
+    ) -> Iterator[Outcome | None]:
         # Only logs with bodies need these.
         from target_health.pages.workers import Workers, tried
         from target_health.readers import bodies
 
-        batches = _batches(self._with_files(rows, part))
+        batches = _batches(self._watched(pages, part))
         setup = self._setup = self._setup or bodies.load(self._marker_files)
-        if self._workers is None and len(rows) <= self._few:
-            self._few -= len(rows)
+        if self._workers is None and len(pages) <= self._few:
+            self._few -= len(pages)
             for batch in batches:
                 for row in batch:
                     yield tried(bodies.look, row, *setup)
@@ -93,6 +103,17 @@ class Bodies:
             self._workers = Workers(bodies.look, bodies.load, (self._marker_files,))
         for results in self._workers.map(batches):
             yield from results
+
+    def _watched(
+        self, pages: list[tuple[int, int, str | bytes, Row]], part: FilePart
+    ) -> Iterator[Row]:
+        """The rows with their bodies, each shown to whoever watches canaries."""
+        rows = self._with_files([row for _, _, _, row in pages], part)
+        for (_, chain, _, _), row in zip(pages, rows, strict=True):
+            remark = self.watcher.see(f"{chain:X}", row)
+            if remark:
+                part.remarks[remark] += 1
+            yield row
 
     def _with_files(self, rows: list[Row], part: FilePart) -> Iterator[Row]:
         """The rows with the bodies that lie in files of their own."""

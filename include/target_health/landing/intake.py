@@ -99,6 +99,9 @@ class Intake:
 
     def flush(self) -> None:
         """Make the batch visible and begin the next."""
+        watcher = self.bodies.watcher
+        if not self.batch.empty:
+            self.batch.entries.append(lambda ledger: watcher.save(self.warehouse, self.now))
         commit(
             self.home,
             self.warehouse,
@@ -109,6 +112,7 @@ class Intake:
             now=self.now,
             free_space_factor=self.sources.free_space_factor,
         )
+        watcher.saved()
         self.batch = Batch()
         self.ledger.settled()
 

@@ -17,6 +17,7 @@ from target_health.landing.inbox import InboxFile, list_inbox
 from target_health.landing.intake import Intake
 from target_health.landing.lake import undo_unfinished
 from target_health.landing.report import LandingReport
+from target_health.landing.watchers import NobodyWatches, Watcher
 from target_health.paths import Home
 from target_health.warehouse import open_writer
 
@@ -30,22 +31,26 @@ def land(
     inbox: str | Path | None = None,
     configuration: Configuration | None = None,
     progress: Progress | None = None,
+    watcher: Watcher | None = None,
 ) -> LandingReport:
     """Land what is new in the inbox (default: the home's own); what was landed stays as it is.
 
     ``now`` (naive UTC) decides what lies in the future and which unfinished lines may still grow.
+    ``watcher`` is whoever watches canaries.
     Holds the writer's lock throughout. Raises ``WarehouseBusy``, ``DiskFull``, ``UsageError`` for
     an inbox that is not there, ``ConfigurationError``. A file that cannot be read is noted in the
     report and costs nothing but itself.
     """
     configuration = configuration or load_configuration()
     sources = load_sources(configuration.directory)
-    bodies = Bodies(marker_files(configuration.directory), inbox or home.inbox)
+    watcher = watcher or NobodyWatches()
+    bodies = Bodies(marker_files(configuration.directory), inbox or home.inbox, watcher)
     if inbox is None:
         home.inbox.mkdir(parents=True, exist_ok=True)
         inbox = home.inbox
     with open_writer(home) as warehouse:
         undo_unfinished(home, warehouse)
+        watcher.begin(warehouse)
         files = list_inbox(inbox)
         return take_all(home, warehouse, files, sources, configuration.sites, now, bodies, progress)
 

@@ -403,7 +403,8 @@ class Staging:
         [(hours,)] = self.query(
             "SELECT count(DISTINCT date_trunc('hour', ts)) FROM staged WHERE reason IS NULL"
         )
-        sql = ready_sql(f"TIMESTAMP '{landed_at.isoformat(sep=' ')}'")
+        evidence = self.bodies.watcher.evidence(READY_SITE)
+        sql = ready_sql(f"TIMESTAMP '{landed_at.isoformat(sep=' ')}'", evidence)
         if hours > 1 or checked:
             self.query(f"CREATE TEMP TABLE ready AS {sql} ORDER BY hour_start, site, ts")
             self._ready = "TABLE"
@@ -422,18 +423,26 @@ class Staging:
         )
 
 
-def lake_columns(landed_at: str) -> dict[str, str]:
-    """The lake's columns that are not simply those of typed rows, as SQL."""
+#: The site of a row of ``ready_sql``.
+READY_SITE = "coalesce(lower(given_site), site)"
+
+
+def lake_columns(landed_at: str, evidence: str = "evidence") -> dict[str, str]:
+    """The lake's columns that are not simply those of typed rows, as SQL.
+
+    ``evidence`` is the SQL of a row's evidence.
+    """
     return {
         "event_id": "coalesce(event_id, to_hex(chain))",
-        "verdict": verdict_sql("status", "error", "evidence", "has_item_value"),
+        "evidence": evidence,
+        "verdict": verdict_sql("status", "error", f"({evidence})", "has_item_value"),
         "landed_at": landed_at,
     }
 
 
-def ready_sql(landed_at: str) -> str:
+def ready_sql(landed_at: str, evidence: str = "evidence") -> str:
     """Staged rows without a reason, as the lake's columns plus hour, file and line."""
-    columns = {**lake_columns(landed_at), "site": "coalesce(lower(given_site), site)"}
+    columns = {**lake_columns(landed_at, evidence), "site": READY_SITE}
     selected = ", ".join(f"{columns.get(name, name)} AS {name}" for name in LAKE)
     return (
         f"SELECT {selected}, date_trunc('hour', ts) AS hour_start, file_number, line, "

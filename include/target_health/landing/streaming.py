@@ -146,7 +146,8 @@ class Streaming:
         )
         try:
             sql, parameters = self._staging.typed(part, relation, reader=reader, with_text=True)
-            straight = straight_sql(sql, landed_at, self._staging.sites.patterns)
+            evidence = self._staging.bodies.watcher.evidence("its_site")
+            straight = straight_sql(sql, landed_at, self._staging.sites.patterns, evidence)
             rows = self._staging.write(straight, path, parameters)
         finally:
             connection.unregister("chunk_stream")
@@ -182,12 +183,15 @@ class Streaming:
         return again
 
 
-def straight_sql(typed: str, landed_at: datetime, patterns: Iterable[str] = ()) -> str:
+def straight_sql(
+    typed: str, landed_at: datetime, patterns: Iterable[str] = (), evidence: str = "evidence"
+) -> str:
     """The lake's columns of typed rows; whatever is no row goes ``aside``.
 
     Without a join: it would cost as much as all checks together. ``patterns``: of mapped hosts.
     """
-    columns = lake_columns(f"TIMESTAMP '{landed_at.isoformat(sep=' ')}'") | {"site": "its_site"}
+    landed = f"TIMESTAMP '{landed_at.isoformat(sep=' ')}'"
+    columns = lake_columns(landed, evidence) | {"site": "its_site"}
     selected = ", ".join(f"{columns.get(name, name)} AS {name}" for name in LAKE)
     site = plain_site_sql("site_key", patterns, "site_of_key(site_key)")
     return (
