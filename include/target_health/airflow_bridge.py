@@ -35,7 +35,10 @@ from airflow.sdk.io import has_fs
 
 from target_health import human_steps, job
 from target_health.config import load_configuration
-from target_health.decisions.answers import CHOICES, OFFERED
+from target_health.decisions.answers import (
+    CHOICES,
+    OFFERED,
+)
 from target_health.errors import UsageError
 from target_health.fleet_table import action_table, as_plain_text, fleet_table
 from target_health.modelling.ranges import Range

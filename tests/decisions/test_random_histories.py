@@ -30,8 +30,10 @@ from target_health.decisions import (
 from target_health.decisions.answers import (
     CHOICES,
     answer_question,
-    ask,
     decide_site,
+)
+from target_health.decisions.questions import (
+    ask,
     questions_to_ask,
 )
 from target_health.errors import UsageError

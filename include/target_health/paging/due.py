@@ -9,7 +9,9 @@ from typing import Any
 import duckdb
 
 from target_health.config import Configuration
-from target_health.decisions.answers import questions_to_ask
+from target_health.decisions.questions import (
+    questions_to_ask,
+)
 from target_health.decisions.records import SYSTEM, SiteState
 from target_health.decisions.storage import load_states
 from target_health.incidents.records import Incident
