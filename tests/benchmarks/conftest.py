@@ -17,6 +17,8 @@ TINY = Scale(
     more_history=2,
     log_bytes=4_000_000,
     pages=4,
+    dashboard_sites=60,
+    dashboard_days=3,
     repeats=1,
 )
 

@@ -21,7 +21,7 @@ NOW = END + timedelta(minutes=5)
 
 CALM, REFUSING, SILENT = "calm.example", "refusing.example", "silent.example"
 HOSTILE = "<img src=x onerror=alert(1)>"
-HOSTILE_URL = 'https://calm.example/"><script>alert(2)</script>?a=\'b\''
+HOSTILE_URL = "https://calm.example/\"><script>alert(2)</script>?a='b'"
 FORMULA = "=hyperlink('x')"
 KOREAN_WHY = "사이트가 차단함: <b>확인 필요</b>"
 
@@ -81,8 +81,8 @@ OTHER_TABLES = (
         closed_by VARCHAR, close_reason VARCHAR, openings INTEGER, band VARCHAR,
         worst_band VARCHAR, score DOUBLE, worst_score DOUBLE, worst_served_share DOUBLE,
         reasons VARCHAR[],
-        movements STRUCT(
-            "at" TIMESTAMP, band VARCHAR, score DOUBLE, reasons VARCHAR[], diagnosis VARCHAR
+        reasons_over_time STRUCT(
+            moved_at TIMESTAMP, band VARCHAR, score DOUBLE, reasons VARCHAR[], diagnosis VARCHAR
         )[],
         diagnosis VARCHAR, seen_at TIMESTAMP, quiet_since TIMESTAMP, last_run_end TIMESTAMP,
         evidence JSON,
@@ -99,7 +99,7 @@ OTHER_TABLES = (
         '2026-03-10 09:00', '2026-03-10 11:00', NULL, NULL, NULL, 1, 'resisting', 'resisting',
         65, 64, 0.1, ['refusal', 'hard_block'],
         [{{
-            'at': TIMESTAMP '2026-03-10 11:00', 'band': 'resisting', 'score': 65.0,
+            'moved_at': TIMESTAMP '2026-03-10 11:00', 'band': 'resisting', 'score': 65.0,
             'reasons': ['refusal'], 'diagnosis': NULL
         }}],
         NULL, '2026-03-10 12:00', NULL, '2026-03-10 12:00',

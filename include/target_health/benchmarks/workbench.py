@@ -39,6 +39,8 @@ class Scale:
     pages: int = 1500
     page_bytes: int = 60_000
     fleet_days: float = 4
+    dashboard_sites: int = 10_000
+    dashboard_days: int = 90
     repeats: int = 3
 
 

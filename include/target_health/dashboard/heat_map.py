@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from target_health.dashboard.database import Row, Snapshot
-from target_health.dashboard.fleet import Choice, as_of_of, fleet_source
+from target_health.dashboard.fleet import Choice, as_of_of, fleet_source, version_of
 from target_health.times import floor_day
 
 RANGES = {30: "30 days", 60: "60 days", 90: "90 days", 180: "180 days"}
@@ -69,10 +69,10 @@ def heat_map(snapshot: Snapshot, choice: Choice, days: int) -> HeatMap:
         WHERE
             window_start >= ?
             AND site IN ({", ".join("?" * len(names))})
-            AND config_version = (SELECT any_value(config_version) FROM site_health)
+            AND config_version = ?
         GROUP BY site, day
         """,
-        [first, *names],
+        [first, *names, version_of(snapshot)],
     )
     cells: dict[str, dict[date, Row]] = {}
     for row in rows:

@@ -110,8 +110,8 @@ def timeline(row: Row) -> list[Row]:
         {"at": row.get("first_movement_at"), "what": "first movement", "detail": {}},
         {"at": row["opened_at"], "what": "opened", "detail": {}},
     ]
-    for movement in row.get("movements") or ():
-        entries.append({"at": movement["at"], "what": "moved", "detail": movement})
+    for movement in row.get("reasons_over_time") or ():
+        entries.append({"at": movement["moved_at"], "what": "moved", "detail": movement})
     for action in row.get("actions") or ():
         entries.append({"at": action["decided_at"], "what": "action", "detail": action})
     if row["closed_at"] is not None:

@@ -10,7 +10,7 @@ from typing import Any
 from target_health.commands.status import arithmetic
 from target_health.config import load_configuration
 from target_health.dashboard.database import Row, Snapshot
-from target_health.dashboard.fleet import fleet_source
+from target_health.dashboard.fleet import fleet_source, version_of
 from target_health.errors import TargetHealthError
 from target_health.times import HOUR, floor_hour
 from target_health.verdicts import VERDICTS
@@ -63,12 +63,10 @@ def scores(snapshot: Snapshot, span: Span) -> list[Row]:
             window_start >= ?
             AND window_end <= ?
             AND site = ?
-            AND config_version = (
-                SELECT any_value(config_version) FROM site_health WHERE site = ?
-            )
+            AND config_version = ?
         ORDER BY window_start
         """,
-        [span.start, span.end, span.site, span.site],
+        [span.start, span.end, span.site, version_of(snapshot)],
     )
 
 

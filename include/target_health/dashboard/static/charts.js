@@ -83,7 +83,7 @@
           `${ACTIONS[action.kind] || action.kind}${action.applied ? "" : " (not applied)"} by ${action.decided_by}`,
         )),
         hovertemplate: "%{text}<extra></extra>",
-        marker: { symbol: "diamond", size: 10, color: colour("--panel"), line: { color: colour("--text"), width: 1.5 } } },
+        cliponaxis: false, marker: { symbol: "diamond", size: 10, color: colour("--panel"), line: { color: colour("--text"), width: 1.5 } } },
     ], {
       shapes: bands(data).concat([80, 50].map((limit) => ({
         type: "line", xref: "paper", x0: 0, x1: 1, y0: limit, y1: limit,
