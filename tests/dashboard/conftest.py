@@ -8,7 +8,7 @@ from fastapi import FastAPI, HTTPException, Request
 from fastapi.testclient import TestClient
 
 from target_health.dashboard.access import Access, Visitor
-from target_health.dashboard.pages import make_app
+from target_health.dashboard.app import make_app
 from target_health.paths import Home
 from tests.dashboard.homes import OTHER_TABLES, changed_copy, make_home
 

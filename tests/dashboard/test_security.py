@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from parsel import Selector
 
 from target_health.dashboard.access import Access
-from target_health.dashboard.pages import make_app
+from target_health.dashboard.app import make_app
 from target_health.paths import Home
 from tests.dashboard.conftest import Open, visitor
 from tests.dashboard.homes import CALM, FORMULA, HOSTILE, HOSTILE_URL, REFUSING
@@ -56,7 +56,9 @@ def test_anonymous_gets_401_or_the_login_everywhere(
             for method, path in found:
                 answer = client.request(method, path[1:])
                 if answer.status_code == 303:
-                    assert answer.headers["location"].startswith("/auth/login?next=")
+                    place = answer.headers["location"]
+                    assert place.startswith("/auth/login?next=http://testserver/target-health/")
+                    assert "pace" not in place
                 else:
                     assert answer.status_code == 401, (method, path, answer.text)
                 assert CALM not in answer.text

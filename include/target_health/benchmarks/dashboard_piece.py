@@ -25,7 +25,7 @@ def ask_pages(home: str, repeats: int) -> Report:
     """Median milliseconds of the fleet's page, and of a site's with the data of its charts."""
     before = psutil.Process().memory_info().rss
     from target_health.dashboard.access import Access, Visitor
-    from target_health.dashboard.pages import make_app
+    from target_health.dashboard.app import make_app
 
     app = make_app(Home(Path(home)), Access(lambda: Visitor("bench", True), str))
     fleet = [asked(app, "/", FLEET_QUERIES[n % len(FLEET_QUERIES)]) for n in range(repeats)]

@@ -31,7 +31,7 @@ class LazyApp:
 
 def make_dashboard() -> AsgiApp:
     from target_health.airflow_bridge import dashboard_access
-    from target_health.dashboard.pages import make_app
+    from target_health.dashboard.app import make_app
     from target_health.paths import Home
 
     return make_app(Home.from_environment(), dashboard_access())

@@ -62,6 +62,25 @@
     line: { color: colour("--resisting"), width: 4 },
   })));
 
+  // A window's value holds from its start to its end.
+  const stepped = (scores, name) => {
+    const x = [];
+    const y = [];
+    scores.window_start.forEach((start, place) => {
+      x.push(start);
+      y.push(scores[name][place]);
+      if (scores.window_start[place + 1] !== scores.window_end[place]) {
+        x.push(scores.window_end[place]);
+        y.push(scores[name][place]);
+        if (place + 1 < scores.window_start.length) {
+          x.push(scores.window_end[place]);
+          y.push(null);
+        }
+      }
+    });
+    return { x, y };
+  };
+
   const drawScore = (data) => {
     const scores = data.scores;
     const marked = data.actions.filter((action) => action.decided_at >= data.start);
@@ -72,7 +91,7 @@
       return score === null || score === undefined ? 100 : score;
     };
     draw("chart-score", [
-      { type: "scatter", mode: "lines", x: scores.window_end, y: scores.score, name: "window",
+      { type: "scatter", mode: "lines", ...stepped(scores, "score"), name: "window",
         line: { color: colour("--base"), width: 1, shape: "hv" }, connectgaps: false,
         hovertemplate: "%{y:.0f}" },
       { type: "scatter", mode: "lines", x: scores.window_end, y: scores.smoothed_score, name: "smoothed",
@@ -100,14 +119,15 @@
   const drawSignal = (id, data, now, base, isRate) => {
     const scores = data.scores;
     draw(id, [
-      { type: "scatter", mode: "lines", x: scores.window_end, y: scores[base], name: "its normal",
-        line: { color: colour("--base"), width: 1.5, dash: "dash" },
+      { type: "scatter", mode: "lines", ...stepped(scores, base), name: "its normal",
+        line: { color: colour("--base"), width: 1.5, dash: "dash", shape: "hv" },
         hovertemplate: isRate ? "%{y:.1%}" : "%{y:,.0f} ms" },
-      { type: "scatter", mode: "lines", x: scores.window_end, y: scores[now], name: "now",
+      { type: "scatter", mode: "lines", ...stepped(scores, now), name: "now",
         line: { color: colour("--accent"), width: 1.5, shape: "hv" },
         hovertemplate: isRate ? "%{y:.1%}" : "%{y:,.0f} ms" },
     ], {
       margin: { l: 44, r: 8, t: 4, b: 34 },
+      xaxis: { ...layout({}).xaxis, nticks: 4, tickangle: 0 },
       yaxis: isRate
         ? { tickformat: ".0%", rangemode: "tozero", range: [0, Math.max(0.05, ...scores[now].map(Number), ...scores[base].map(Number)) * 1.05], nticks: 4 }
         : { rangemode: "tozero", nticks: 4, ticksuffix: "" },
