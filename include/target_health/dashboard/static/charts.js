@@ -142,12 +142,13 @@
     draw("chart-verdicts", shown.map(([key, name, shade]) => ({
       type: "bar", x: verdicts.window_start, y: verdicts[key], name, offset: 0,
       width: verdicts.length_ms,
-      marker: { color: colour(shade), line: { width: 0 } }, hovertemplate: "%{y:,}",
+      marker: { color: colour(shade), line: { width: 0 } },
+      customdata: verdicts[key], hovertemplate: "%{customdata:,} (%{y:.0%})",
     })), {
-      barmode: "stack", bargap: 0.05, showlegend: true,
+      barmode: "stack", barnorm: "fraction", bargap: 0.05, showlegend: true,
       legend: { orientation: "h", y: -0.22, traceorder: "normal", font: { color: colour("--quiet") } },
       margin: { l: 44, r: 12, t: 8, b: 64 },
-      yaxis: { rangemode: "tozero", nticks: 4 },
+      yaxis: { tickformat: ".0%", range: [0, 1], nticks: 5 },
     });
     say("chart-verdicts", shown.map(([key, name]) => `${name}: ${verdicts[key].reduce((sum, value) => sum + value, 0)}`).join(", ") || "no fetches");
   };
