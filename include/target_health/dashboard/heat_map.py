@@ -80,5 +80,7 @@ def heat_map(snapshot: Snapshot, choice: Choice, days: int) -> HeatMap:
             "score": row["score"],
             "band": row["band"],
         }
-    shown = [(first + timedelta(days=place)).date() for place in range(days)]
+    # Days before anything was crawled say nothing.
+    begin = min((row["day"] for row in rows), default=last.date())
+    shown = [begin + timedelta(days=place) for place in range((last.date() - begin).days + 1)]
     return HeatMap(shown, sites, cells, found, choice)

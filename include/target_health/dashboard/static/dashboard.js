@@ -27,6 +27,9 @@
     }
   });
 
+  // The newest days stand at the right end.
+  for (const region of document.querySelectorAll(".heat")) region.scrollLeft = region.scrollWidth;
+
   // A deed takes a few seconds: say so, and take it once.
   for (const form of document.querySelectorAll("form[method=post]")) {
     form.addEventListener("submit", () => {
