@@ -66,6 +66,7 @@ def test_next_steps_name_what_is_there(home: Home) -> None:
     up, query, own = demo.next_steps(home, LocalAirflow(home.root, 9090), story)
     assert up[1] == (
         "make up PORT=9090",
+        "http://localhost:9090/plugin/target-health",
         "http://localhost:9090/dags/crawl_health/runs/scheduled__x",
     )
     assert str(home.published) in query[1][0]

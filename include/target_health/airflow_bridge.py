@@ -35,10 +35,8 @@ from airflow.sdk.io import has_fs
 
 from target_health import human_steps, job
 from target_health.config import load_configuration
-from target_health.decisions.answers import (
-    CHOICES,
-    OFFERED,
-)
+from target_health.dashboard.access import Access, Visitor
+from target_health.decisions.answers import CHOICES, OFFERED
 from target_health.errors import UsageError
 from target_health.fleet_table import action_table, as_plain_text, fleet_table
 from target_health.modelling.ranges import Range
@@ -655,3 +653,29 @@ def log_lines(text: str) -> None:
     """One entry a line, as Airflow's log view shows entries, not line ends."""
     for line in text.splitlines():
         log.info("%s", line)
+
+
+def dashboard_access() -> Access:
+    """Airflow's own login and rights for the dashboard.
+
+    Seeing takes the right to see Airflow's website, changing a site's pace the right to edit the
+    DAG ``crawl_health``, which changes it too.
+    """
+    from airflow.api_fastapi.app import get_auth_manager
+    from airflow.api_fastapi.auth.managers.models.resource_details import AccessView, DagDetails
+    from airflow.api_fastapi.core_api.security import get_user, requires_access_view
+    from fastapi import Depends
+
+    def visitor(user: Any = Depends(get_user)) -> Visitor:
+        may_change = get_auth_manager().is_authorized_dag(
+            method="PUT", details=DagDetails(id="crawl_health"), user=user
+        )
+        return Visitor(user.get_name(), may_change)
+
+    def seeing(
+        known: Visitor = Depends(visitor),
+        _: None = Depends(requires_access_view(AccessView.WEBSITE)),
+    ) -> Visitor:
+        return known
+
+    return Access(seeing, lambda place: get_auth_manager().get_url_login(next_url=place))

@@ -267,8 +267,12 @@ def next_steps(
     )
     return [
         (
-            "Open the run in Airflow's UI:",
-            (f"make up{port}", f"{airflow.url}/dags/{DAG_ID}/runs/{story.run_id}"),
+            "See it in Airflow's UI: the fleet, and the run:",
+            (
+                f"make up{port}",
+                f"{airflow.url}/plugin/target-health",
+                f"{airflow.url}/dags/{DAG_ID}/runs/{story.run_id}",
+            ),
         ),
         (
             "Ask DuckDB, with any SQL or a ready query of sql/reports/:",

@@ -170,6 +170,7 @@ def main(arguments: list[str]) -> int:
         print(f"target-health: {problem}", file=sys.stderr)
         return problem.exit_status
     print(f"Airflow is up: {airflow.url}  (user {USER}, password {airflow.password()})")
+    print(f"How the sites stand: {airflow.url}/plugin/target-health")
     print("The DAG crawl_health runs at five past every hour; stop Airflow with: make down")
     return 0
 

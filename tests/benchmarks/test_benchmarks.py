@@ -11,6 +11,8 @@ import pytest
 from target_health.benchmarks import canary_runs, hourly, landings, page_verdicts
 from target_health.benchmarks.airflow_run import dag_overhead
 from target_health.benchmarks.crawls import crawl_overhead
+from target_health.benchmarks.dashboard import dashboard_pages
+from target_health.benchmarks.dashboard_piece import ask_pages
 from target_health.benchmarks.duckdb_floor import COLUMNS, duckdb_alone
 from target_health.benchmarks.job_piece import run_hour
 from target_health.benchmarks.logs import compress, make_long_log
@@ -216,3 +218,23 @@ def test_a_crawl_with_the_add_on_stands_beside_the_same_without(bench: Workbench
     assert overhead.ratio == overhead.value / overhead.floor
     assert growth.value is not None
     assert growth.value > 0
+
+
+def test_dashboard_gives_the_time_of_its_pages_and_its_memory(bench: Workbench) -> None:
+    fleet, site, memory = dashboard_pages(bench)
+    assert [(result.name, result.unit, result.target) for result in (fleet, site, memory)] == [
+        ("dashboard_fleet", "ms", 300),
+        ("dashboard_site", "ms", 400),
+        ("dashboard_memory", "MB", 300),
+    ]
+    for result in (fleet, site, memory):
+        assert result.value is not None
+        assert result.target is not None
+        assert result.value > 0
+        assert result.holds is (result.value <= result.target)
+    assert not (bench.directory / "dashboard").exists()
+
+
+def test_a_page_that_is_not_answered_is_not_measured(tmp_path: Path) -> None:
+    with pytest.raises(TargetHealthError, match="status 503"):
+        ask_pages(str(tmp_path), 1)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
 from target_health import job, local_airflow
 from target_health.airflow_api import AirflowApi
@@ -31,6 +32,7 @@ from tests.dags.airflow_story import (
     wait_for_run,
     wait_for_runs,
 )
+from tests.dags.browser import open_page
 from tests.paging.listening import listening
 
 pytestmark = pytest.mark.airflow
@@ -192,3 +194,63 @@ def test_a_person_is_paged_once_and_answers_in_airflow(story: Story) -> None:
     assert story.api.task_states("site_review", "late")["carry_out"] == "skipped"
     control = json.loads(story.home.control.read_text())["sites"][REFUSING]
     assert (control["state"], control["step"]) == ("slowed", 3)
+
+
+def test_dashboard_asks_for_airflows_login(story: Story) -> None:
+    place = f"{story.airflow.url}/target-health"
+    with requests.Session() as anonymous:
+        anonymous.trust_env = False
+        for path in ("/", "/api/fleet", "/csv/fleet.csv", "/api/openapi.json", "/site?name=x"):
+            assert anonymous.get(place + path).status_code == 401, path
+        assert anonymous.post(f"{place}/site/pace", data={"name": REFUSING}).status_code == 401
+        login = anonymous.get(f"{place}/", headers={"accept": "text/html"}, allow_redirects=False)
+        assert login.status_code == 303
+        assert "/auth/login?next=" in login.headers["location"]
+        user = {"username": "admin", "password": story.airflow.password()}
+        token = anonymous.post(f"{story.airflow.url}/auth/token", json=user).json()["access_token"]
+        fleet = anonymous.get(f"{place}/api/fleet", headers={"Authorization": f"Bearer {token}"})
+    assert fleet.status_code == 200
+    assert fleet.json()["sites"][0]["site"] == REFUSING
+
+
+@pytest.mark.browser
+def test_person_finds_the_resisting_site_sees_why_and_resumes_it(story: Story) -> None:
+    configuration, why = load_configuration(), "let us ask them once more"
+    job.pause(story.home, configuration, [REFUSING], now=utc_now(), by="tests", why=why)
+    complaints: list[str] = []
+    with open_page(complaints) as page:
+        page.goto(f"{story.airflow.url}/auth/login")
+        page.fill("input[name=username]", "admin")
+        page.fill("input[name=password]", story.airflow.password())
+        page.keyboard.press("Enter")
+        page.get_by_text("Target Health").click()
+        inside = page.frame_locator("iframe")
+        row = inside.locator("table.fleet tbody tr").first
+        assert "resisting" in row.inner_text()
+        assert "more refusals" in row.inner_text()
+        row.get_by_role("link", name=REFUSING).click()
+        inside.locator("#charts.drawn #chart-score .plotly").wait_for()
+        assert "are refused (403" in inside.locator("ul.why-now").inner_text()
+        # The address in Airflow leads back here.
+        assert page.url.endswith(f"/plugin/target-health/target-health/site?name={REFUSING}")
+        inside.locator("details.change summary").click()
+        inside.get_by_label("Why").fill("they answered: 괜찮아요")
+        inside.locator("details.change button").click()
+        inside.get_by_role("status").filter(has_text="Resumed, in your name").wait_for()
+        assert "slowed" in inside.locator(".site-head").inner_text()
+        inside.get_by_role("link", name="Required actions").click()
+        page.wait_for_url("**/required_actions?response_received=false")
+    assert complaints == []
+    with open_published(story.home) as connection:
+        newest = rows_of(
+            connection,
+            "SELECT kind, decided_by, why FROM actions WHERE site = ? ORDER BY sequence DESC",
+            [REFUSING],
+        )[0]
+    assert newest == {
+        "kind": "human_resume",
+        "decided_by": "admin",
+        "why": "they answered: 괜찮아요",
+    }
+    control = json.loads(story.home.control.read_text())
+    assert control["sites"][REFUSING]["state"] == "slowed"

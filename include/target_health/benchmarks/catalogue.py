@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from target_health.benchmarks.airflow_run import dag_overhead
 from target_health.benchmarks.canary_runs import canary_run
 from target_health.benchmarks.crawls import crawl_overhead
+from target_health.benchmarks.dashboard import dashboard_pages
 from target_health.benchmarks.extraction import extraction
 from target_health.benchmarks.hourly import (
     growth_events,
@@ -40,6 +41,9 @@ BENCHMARKS: dict[str, Benchmark] = {
     "pandas_formula": pandas_formula,
     "gzip_landing": gzip_landing,
     "landing_memory": landing_memory,
+    "dashboard_fleet": dashboard_pages,
+    "dashboard_site": dashboard_pages,
+    "dashboard_memory": dashboard_pages,
     "growth_history": growth_history,
     "growth_events": growth_events,
 }

@@ -41,6 +41,8 @@ class Scale:
     items: int = 100_000
     crawl_pages: int = 5000
     fleet_days: float = 4
+    dashboard_sites: int = 10_000
+    dashboard_days: int = 90
     repeats: int = 3
     canary_sites: int = 100
     #: Of ``fetching`` in ``canaries.yaml``; the shipped ones where nothing is said.

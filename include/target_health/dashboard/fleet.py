@@ -1,0 +1,227 @@
+"""The fleet: how many in which band, what is switched off, one page of sites."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from target_health.dashboard.database import Row, Snapshot
+
+PAGE_SIZE = 50
+MOST_ROWS = 1000
+SPARK_DAYS = 7
+SPARK_HOURS = 4
+# Newest switched-off sites that are named; the rest is a link.
+NAMED = 12
+
+# What the table can be sorted by: a column's name to the SQL that orders it.
+BAND_RANK = "list_position(['resisting', 'degraded', 'unscored', 'healthy'], band)"
+STATE_RANK = "list_position(['stopped', 'paused', 'slowed', 'active'], state)"
+SORTS = {
+    "worst": f"{BAND_RANK} ASC, smoothed_score ASC NULLS LAST",
+    "site": "site",
+    "band": BAND_RANK,
+    "score": "smoothed_score",
+    "owner": "owner",
+    "parser": "parser_health",
+    "served": "smoothed_served_share",
+    "cost": "cost_ratio",
+    "state": STATE_RANK,
+    "since": "since",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a person wants to see of the fleet."""
+
+    search: str = ""
+    band: str = ""
+    state: str = ""
+    owner: str = ""
+    sort: str = "worst"
+    is_descending: bool = False
+    page: int = 1
+    size: int = PAGE_SIZE
+
+    def order(self) -> str:
+        key = SORTS.get(self.sort, SORTS["worst"])
+        if key == SORTS["worst"]:
+            return f"{key}, site"
+        return f"{key} {'DESC' if self.is_descending else 'ASC'} NULLS LAST, site"
+
+    def condition(self) -> tuple[str, list[object]]:
+        """A condition on the fleet's rows, and its parameters."""
+        parts: list[str] = []
+        given: list[object] = []
+        if self.search:
+            parts.append("contains(lower(site), lower(?))")
+            given.append(self.search)
+        if self.band:
+            parts.append("band = ?")
+            given.append(self.band)
+        if self.state == "off":
+            parts.append("(state <> 'active' OR is_overridden)")
+        elif self.state == "overridden":
+            parts.append("is_overridden")
+        elif self.state:
+            parts.append("state = ?")
+            given.append(self.state)
+        if self.owner:
+            parts.append("owner = ?")
+            given.append(self.owner)
+        return " AND ".join(parts) or "true", given
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """One page of the fleet."""
+
+    rows: list[Row]
+    found: int
+    choice: Choice
+
+    @property
+    def pages(self) -> int:
+        return max(1, -(-self.found // self.choice.size))
+
+
+def fleet_source(snapshot: Snapshot) -> str:
+    """``site_health`` with what else is known: who holds the site, its canaries.
+
+    Overridden: a person's word, or observe mode, stands above what the system would do.
+    """
+    canaries, join = "NULL::VARCHAR", ""
+    if snapshot.has("canary_verdicts", "site", "verdict"):
+        canaries = "canary_verdicts.verdict"
+        join = "LEFT JOIN canary_verdicts ON site_health.site = canary_verdicts.site"
+    return f"""
+    (
+        SELECT
+            site_health.*,
+            {canaries} AS canaries,
+            coalesce(site_state.paused_by_human, false) AS is_held,
+            site_state.shadow IS NOT NULL AS is_observed,
+            is_held OR is_observed AS is_overridden
+        FROM site_health
+        LEFT JOIN site_state ON site_health.site = site_state.site
+        {join}
+    ) AS fleet
+    """
+
+
+def fleet_page(snapshot: Snapshot, choice: Choice) -> Fleet:
+    """The rows that were asked for, each with its ``spark`` of the last seven days."""
+    source = fleet_source(snapshot)
+    condition, given = choice.condition()
+    counted = snapshot.row(f"SELECT count(*) AS found FROM {source} WHERE {condition}", given)
+    found = counted["found"] if counted else 0
+    size = min(max(1, choice.size), MOST_ROWS)
+    page = min(max(1, choice.page), max(1, -(-found // size)))
+    rows = snapshot.rows(
+        f"SELECT * FROM {source} WHERE {condition} ORDER BY {choice.order()} "
+        f"LIMIT {size:d} OFFSET {(page - 1) * size:d}",
+        given,
+    )
+    sparks = sparklines(snapshot, [row["site"] for row in rows], as_of_of(snapshot))
+    for row in rows:
+        row["spark"] = sparks.get(row["site"], [])
+    return Fleet(rows, found, replace(choice, page=page, size=size))
+
+
+def as_of_of(snapshot: Snapshot) -> datetime | None:
+    """Up to when windows were made, None in a fleet without sites."""
+    row = snapshot.row("SELECT max(as_of) AS as_of FROM site_health")
+    return row["as_of"] if row else None
+
+
+def sparklines(
+    snapshot: Snapshot, sites: Sequence[str], as_of: datetime | None
+) -> dict[str, list[float | None]]:
+    """The lowest smoothed score of each stretch of four hours, oldest first; None where none."""
+    if not sites or as_of is None:
+        return {}
+    stretches = SPARK_DAYS * 24 // SPARK_HOURS
+    start = as_of - timedelta(days=SPARK_DAYS)
+    found = snapshot.rows(
+        f"""
+        SELECT
+            site,
+            least(
+                date_diff('second', ?::TIMESTAMP, window_start) // {SPARK_HOURS * 3600},
+                {stretches - 1}
+            ) AS place,
+            min(smoothed_score) AS score,
+            max(window_minutes) AS window_minutes
+        FROM site_scores
+        WHERE
+            window_start >= ?
+            AND site IN ({", ".join("?" * len(sites))})
+            AND config_version = ?
+        GROUP BY site, place
+        """,
+        [start, start, *sites, version_of(snapshot)],
+    )
+    sparks: dict[str, list[float | None]] = {site: [None] * stretches for site in sites}
+    for row in found:
+        # A long window's score holds for all of its stretches.
+        length = max(1, (row["window_minutes"] or 0) // (SPARK_HOURS * 60))
+        for place in range(row["place"], min(row["place"] + length, stretches)):
+            sparks[row["site"]][place] = row["score"]
+    return sparks
+
+
+def version_of(snapshot: Snapshot) -> str | None:
+    """The numbers in force, looked up first: as a constant they let DuckDB skip what is older."""
+    row = snapshot.row("SELECT max(config_version) AS version FROM site_health")
+    return row["version"] if row else None
+
+
+def band_counts(snapshot: Snapshot) -> dict[str, int]:
+    found = snapshot.rows("SELECT band, count(*) AS sites FROM site_health GROUP BY band")
+    return {row["band"]: row["sites"] for row in found}
+
+
+def owners(snapshot: Snapshot) -> list[str]:
+    found = snapshot.rows(
+        "SELECT DISTINCT owner FROM site_health WHERE owner IS NOT NULL ORDER BY owner"
+    )
+    return [row["owner"] for row in found]
+
+
+def switched_off(snapshot: Snapshot) -> dict[str, Any]:
+    """What is not crawled as it normally is: counts by state, and the newest such sites."""
+    source = fleet_source(snapshot)
+    counts = snapshot.row(
+        f"""
+        SELECT
+            count(*) FILTER (state = 'paused') AS paused,
+            count(*) FILTER (state = 'slowed') AS slowed,
+            count(*) FILTER (state = 'stopped') AS stopped,
+            count(*) FILTER (is_overridden) AS overridden,
+            count(*) FILTER (state <> 'active' OR is_overridden) AS sites,
+            min(since) FILTER (state IN ('paused', 'stopped')) AS oldest_halt_at
+        FROM {source}
+        """
+    )
+    named = snapshot.rows(
+        f"""
+        SELECT site, state, step, since, reasons, is_held, is_observed, band
+        FROM {source}
+        WHERE state <> 'active' OR is_overridden
+        ORDER BY {STATE_RANK}, since DESC NULLS LAST, site
+        LIMIT {NAMED}
+        """
+    )
+    return {"counts": counts or {}, "named": named}
+
+
+def every_site(snapshot: Snapshot, choice: Choice) -> list[Row]:
+    """All rows that the choice finds, without sparklines."""
+    condition, given = choice.condition()
+    return snapshot.rows(
+        f"SELECT * FROM {fleet_source(snapshot)} WHERE {condition} ORDER BY {choice.order()}",
+        given,
+    )
