@@ -8,7 +8,9 @@ import requests
 
 from target_health.errors import TargetHealthError
 
-TIMEOUT_S = 30
+#: Long: on a busy machine Airflow's answers take their time.
+TIMEOUT_S = 120
+HEALTH_TIMEOUT_S = 30
 COMPONENTS = ("metadatabase", "scheduler", "triggerer", "dag_processor")
 
 
@@ -25,7 +27,9 @@ class AirflowApi:
     def unhealthy(self) -> list[str]:
         """The components that do not answer yet."""
         try:
-            answer = self._session.get(f"{self.url}/api/v2/monitor/health", timeout=TIMEOUT_S)
+            answer = self._session.get(
+                f"{self.url}/api/v2/monitor/health", timeout=HEALTH_TIMEOUT_S
+            )
             health = answer.json()
         except (requests.RequestException, ValueError):
             return ["api_server"]
@@ -38,9 +42,7 @@ class AirflowApi:
         """
         if "Authorization" not in self._session.headers:
             self._sign_in()
-        answer = self._session.request(
-            method, f"{self.url}/api/v2/{path}", timeout=TIMEOUT_S, **query
-        )
+        answer = self._ask(method, f"api/v2/{path}", **query)
         if answer.status_code == requests.codes.not_found:
             return None
         if not answer.ok:
@@ -49,8 +51,17 @@ class AirflowApi:
             )
         return answer.json() if answer.content else None
 
+    def _ask(self, method: str, path: str, **query: Any) -> requests.Response:
+        try:
+            return self._session.request(method, f"{self.url}/{path}", timeout=TIMEOUT_S, **query)
+        except requests.RequestException as problem:
+            raise TargetHealthError(
+                f"the Airflow at {self.url} does not answer {method} {path} "
+                f"({type(problem).__name__}): see its log, and try again"
+            ) from None
+
     def _sign_in(self) -> None:
-        answer = self._session.post(f"{self.url}/auth/token", json=self._login, timeout=TIMEOUT_S)
+        answer = self._ask("POST", "auth/token", json=self._login)
         if not answer.ok:
             raise TargetHealthError(
                 f"the Airflow at {self.url} does not know our login: is it another project's?"
