@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 from parsel import Selector
@@ -119,6 +121,21 @@ def test_reason_in_any_script_is_shown_as_text(open_dashboard: Open, home: Home)
     page = open_dashboard(home).get("site", params={"name": HOSTILE})
     assert KOREAN_WHY in shown(page.text)
     assert "김철수" in shown(page.text)
+
+
+def test_damaged_lake_file_costs_its_examples_alone(
+    open_dashboard: Open, home: Home, tmp_path: Path
+) -> None:
+    own = changed_copy(home, tmp_path / "own")
+    shutil.copytree(home.root / "lake", own.root / "lake")
+    whole = open_dashboard(own).get(f"api/site?name={REFUSING}").json()["evidence"]
+    newest = own.lake / "date=2026-03-10" / "hour=11"
+    for file in newest.glob("*.parquet"):
+        file.write_bytes(b"damaged")
+    left = open_dashboard(own).get(f"api/site?name={REFUSING}").json()["evidence"]
+    assert len(whole) == 20
+    assert {fetch["ts"][:13] for fetch in whole} == {"2026-03-10T11"}
+    assert {fetch["ts"][:13] for fetch in left} == {"2026-03-10T10"}
 
 
 def test_site_without_any_window(open_dashboard: Open, home: Home) -> None:
@@ -283,10 +300,7 @@ def test_before_the_first_run_a_page_says_what_to_do(
     assert client.get("api/control").status_code == 503
 
 
-def test_other_schema_says_what_to_do(open_dashboard: Open, home: Home, tmp_path: object) -> None:
-    from pathlib import Path
-
-    assert isinstance(tmp_path, Path)
+def test_other_schema_says_what_to_do(open_dashboard: Open, home: Home, tmp_path: Path) -> None:
     older = changed_copy(home, tmp_path / "older", "ALTER TABLE site_health DROP COLUMN band")
     answer = open_dashboard(older).get("")
     assert answer.status_code == 503
