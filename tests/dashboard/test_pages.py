@@ -49,6 +49,17 @@ def test_fleet_shows_worst_first_with_bands_reasons_and_states(
     assert "from 100" in first.css("td.spark svg::attr(aria-label)").get("")
 
 
+def test_band_is_shown_with_its_age(open_dashboard: Open, home: Home) -> None:
+    client = open_dashboard(home)
+    sites = {site["site"]: site for site in client.get("api/fleet").json()["sites"]}
+    # The window before the refusing one ended four hours before the last.
+    assert sites[REFUSING]["band_since"] == "2026-03-10T08:00:00Z"
+    assert sites[SILENT]["band_since"] is None
+    row = Selector(client.get("").text).css("table.fleet tbody tr")[0]
+    assert row.css(".band-age time::attr(datetime)").get() == "2026-03-10T08:00:00Z"
+    assert "for" in shown(client.get(f"site?name={REFUSING}").text).split("paused")[0]
+
+
 def test_what_is_switched_off_stands_on_every_page(open_dashboard: Open, home: Home) -> None:
     client = open_dashboard(home)
     for place in ("", "site?name=calm.example", "incidents", "heat-map"):

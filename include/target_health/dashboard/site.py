@@ -14,7 +14,7 @@ import duckdb
 from target_health.commands.status import arithmetic
 from target_health.config import load_configuration
 from target_health.dashboard.database import OtherSchema, Row, Snapshot
-from target_health.dashboard.fleet import fleet_source, version_of
+from target_health.dashboard.fleet import add_lately, fleet_source, version_of
 from target_health.errors import TargetHealthError
 from target_health.times import HOUR, floor_hour
 from target_health.verdicts import VERDICTS
@@ -48,6 +48,7 @@ def site_row(snapshot: Snapshot, site: str) -> Row:
     row = snapshot.row(f"SELECT * FROM {fleet_source(snapshot)} WHERE site = ?", [site])
     if row is None:
         raise NoSuchSite(site)
+    add_lately(snapshot, [row])
     return row
 
 
