@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 from parsel import Selector
@@ -45,6 +47,17 @@ def test_fleet_shows_worst_first_with_bands_reasons_and_states(
     assert "paused" in cells
     assert first.css("td.spark svg path:last-child::attr(d)").get("").startswith("M")
     assert "from 100" in first.css("td.spark svg::attr(aria-label)").get("")
+
+
+def test_band_is_shown_with_its_age(open_dashboard: Open, home: Home) -> None:
+    client = open_dashboard(home)
+    sites = {site["site"]: site for site in client.get("api/fleet").json()["sites"]}
+    # The window before the refusing one ended four hours before the last.
+    assert sites[REFUSING]["band_since"] == "2026-03-10T08:00:00Z"
+    assert sites[SILENT]["band_since"] is None
+    row = Selector(client.get("").text).css("table.fleet tbody tr")[0]
+    assert row.css(".band-age time::attr(datetime)").get() == "2026-03-10T08:00:00Z"
+    assert "for" in shown(client.get(f"site?name={REFUSING}").text).split("paused")[0]
 
 
 def test_what_is_switched_off_stands_on_every_page(open_dashboard: Open, home: Home) -> None:
@@ -119,6 +132,21 @@ def test_reason_in_any_script_is_shown_as_text(open_dashboard: Open, home: Home)
     page = open_dashboard(home).get("site", params={"name": HOSTILE})
     assert KOREAN_WHY in shown(page.text)
     assert "김철수" in shown(page.text)
+
+
+def test_damaged_lake_file_costs_its_examples_alone(
+    open_dashboard: Open, home: Home, tmp_path: Path
+) -> None:
+    own = changed_copy(home, tmp_path / "own")
+    shutil.copytree(home.root / "lake", own.root / "lake")
+    whole = open_dashboard(own).get(f"api/site?name={REFUSING}").json()["evidence"]
+    newest = own.lake / "date=2026-03-10" / "hour=11"
+    for file in newest.glob("*.parquet"):
+        file.write_bytes(b"damaged")
+    left = open_dashboard(own).get(f"api/site?name={REFUSING}").json()["evidence"]
+    assert len(whole) == 20
+    assert {fetch["ts"][:13] for fetch in whole} == {"2026-03-10T11"}
+    assert {fetch["ts"][:13] for fetch in left} == {"2026-03-10T10"}
 
 
 def test_site_without_any_window(open_dashboard: Open, home: Home) -> None:
@@ -283,10 +311,7 @@ def test_before_the_first_run_a_page_says_what_to_do(
     assert client.get("api/control").status_code == 503
 
 
-def test_other_schema_says_what_to_do(open_dashboard: Open, home: Home, tmp_path: object) -> None:
-    from pathlib import Path
-
-    assert isinstance(tmp_path, Path)
+def test_other_schema_says_what_to_do(open_dashboard: Open, home: Home, tmp_path: Path) -> None:
     older = changed_copy(home, tmp_path / "older", "ALTER TABLE site_health DROP COLUMN band")
     answer = open_dashboard(older).get("")
     assert answer.status_code == 503

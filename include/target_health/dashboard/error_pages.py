@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import duckdb
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
@@ -37,6 +38,10 @@ def add_error_pages(app: FastAPI, renderer: Renderer, access: Access) -> None:
             return JSONResponse({"detail": "nothing is published yet: run crawl_health"}, 503)
         return renderer.first_page(request)
 
+    def not_computed(request: Request, problem: Exception) -> Response:
+        first = str(problem).splitlines()[0]
+        return answer(request, 503, "This did not work", first, "try a shorter range")
+
     def http_error(request: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)
         if problem.status_code == 401 and wants_page(request):
@@ -68,6 +73,7 @@ def add_error_pages(app: FastAPI, renderer: Renderer, access: Access) -> None:
         OtherSchema,
         told(503, "Another version’s database", "let crawl_health run once to publish it anew"),
     )
+    app.add_exception_handler(duckdb.Error, not_computed)
     app.add_exception_handler(NoSuchSite, no_such_site)
     app.add_exception_handler(NoSuchIncident, no_such_incident)
     app.add_exception_handler(ForeignForm, told(403, "This form was not taken"))

@@ -113,7 +113,7 @@ def fleet_source(snapshot: Snapshot) -> str:
 
 
 def fleet_page(snapshot: Snapshot, choice: Choice) -> Fleet:
-    """The rows that were asked for, each with its ``spark`` of the last seven days."""
+    """The rows that were asked for, each with its last seven days."""
     source = fleet_source(snapshot)
     condition, given = choice.condition()
     counted = snapshot.row(f"SELECT count(*) AS found FROM {source} WHERE {condition}", given)
@@ -125,9 +125,7 @@ def fleet_page(snapshot: Snapshot, choice: Choice) -> Fleet:
         f"LIMIT {size:d} OFFSET {(page - 1) * size:d}",
         given,
     )
-    sparks = sparklines(snapshot, [row["site"] for row in rows], as_of_of(snapshot))
-    for row in rows:
-        row["spark"] = sparks.get(row["site"], [])
+    add_lately(snapshot, rows)
     return Fleet(rows, found, replace(choice, page=page, size=size))
 
 
@@ -137,10 +135,22 @@ def as_of_of(snapshot: Snapshot) -> datetime | None:
     return row["as_of"] if row else None
 
 
-def sparklines(
-    snapshot: Snapshot, sites: Sequence[str], as_of: datetime | None
-) -> dict[str, list[float | None]]:
-    """The lowest smoothed score of each stretch of four hours, oldest first; None where none."""
+@dataclass(frozen=True, slots=True)
+class Lately:
+    """A site's last seven days: the lowest smoothed score of each stretch of four hours, oldest
+    first, None where there is none; and when a window of each band last ended.
+    """
+
+    spark: list[float | None]
+    band_ends: dict[str, datetime]
+
+    def band_since(self, band: str) -> datetime | None:
+        """Since when the site has been in this band; None when for longer than seven days."""
+        return max((end for other, end in self.band_ends.items() if other != band), default=None)
+
+
+def lately(snapshot: Snapshot, sites: Sequence[str], as_of: datetime | None) -> dict[str, Lately]:
+    """The last seven days of some sites."""
     if not sites or as_of is None:
         return {}
     stretches = SPARK_DAYS * 24 // SPARK_HOURS
@@ -153,24 +163,40 @@ def sparklines(
                 date_diff('second', ?::TIMESTAMP, window_start) // {SPARK_HOURS * 3600},
                 {stretches - 1}
             ) AS place,
+            band,
             min(smoothed_score) AS score,
+            max(window_end) AS band_end,
             max(window_minutes) AS window_minutes
         FROM site_scores
         WHERE
             window_start >= ?
             AND site IN ({", ".join("?" * len(sites))})
             AND config_version = ?
-        GROUP BY site, place
+        GROUP BY site, place, band
+        ORDER BY site, place
         """,
         [start, start, *sites, version_of(snapshot)],
     )
-    sparks: dict[str, list[float | None]] = {site: [None] * stretches for site in sites}
+    known = {site: Lately([None] * stretches, {}) for site in sites}
     for row in found:
+        site = known[row["site"]]
+        end = site.band_ends.get(row["band"])
+        site.band_ends[row["band"]] = max(end, row["band_end"]) if end else row["band_end"]
         # A long window's score holds for all of its stretches.
         length = max(1, (row["window_minutes"] or 0) // (SPARK_HOURS * 60))
         for place in range(row["place"], min(row["place"] + length, stretches)):
-            sparks[row["site"]][place] = row["score"]
-    return sparks
+            scores = (site.spark[place], row["score"])
+            site.spark[place] = min((score for score in scores if score is not None), default=None)
+    return known
+
+
+def add_lately(snapshot: Snapshot, rows: Sequence[Row]) -> None:
+    """Give each row of the fleet its ``spark`` and ``band_since``."""
+    known = lately(snapshot, [row["site"] for row in rows], as_of_of(snapshot))
+    for row in rows:
+        site = known.get(row["site"])
+        row["spark"] = site.spark if site else []
+        row["band_since"] = site.band_since(row["band"]) if site else None
 
 
 def version_of(snapshot: Snapshot) -> str | None:

@@ -62,6 +62,7 @@ def page_router(renderer: Renderer, access: Access) -> APIRouter:
             request,
             visitor,
             ranges=sites.RANGES,
+            most=sites.SHOWN,
             **{**standing(snapshot), **site_data(snapshot, name, days), **more},
         )
 

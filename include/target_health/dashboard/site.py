@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
+
+import duckdb
 
 from target_health.commands.status import arithmetic
 from target_health.config import load_configuration
-from target_health.dashboard.database import Row, Snapshot
-from target_health.dashboard.fleet import fleet_source, version_of
+from target_health.dashboard.database import OtherSchema, Row, Snapshot
+from target_health.dashboard.fleet import add_lately, fleet_source, version_of
 from target_health.errors import TargetHealthError
 from target_health.times import HOUR, floor_hour
 from target_health.verdicts import VERDICTS
@@ -20,8 +24,8 @@ DEFAULT_DAYS = 7
 # Rows of one table on the page; the CSV has them all.
 SHOWN = 50
 SAMPLES = 20
-# Hours with failures whose lake files are read for samples: one busy hour has more than enough.
-SAMPLED_HOURS = 3
+# How many hours' lake files are read at once for samples: a busy hour has enough of them alone.
+READ_TOGETHER = (0, 1, 4, 24)
 SAMPLED_WITHIN_DAYS = 2
 ROUTE_FAILURES = "hard_blocks + challenges + soft_blocks + unknown + server_errors"
 
@@ -44,6 +48,7 @@ def site_row(snapshot: Snapshot, site: str) -> Row:
     row = snapshot.row(f"SELECT * FROM {fleet_source(snapshot)} WHERE site = ?", [site])
     if row is None:
         raise NoSuchSite(site)
+    add_lately(snapshot, [row])
     return row
 
 
@@ -185,52 +190,67 @@ def canaries(snapshot: Snapshot, span: Span) -> list[Row] | None:
 def evidence(snapshot: Snapshot, span: Span) -> list[Row]:
     """The newest fetches that did not bring the page, with their URLs as text.
 
-    Read from the lake's files of the newest hours with failures, and no others: a view over months
-    of hours would open each of them.
+    Read from the lake's files of hours with failures, newest first, until there are enough: a view
+    over months of hours would open each of them.
     """
-    hours = snapshot.rows(
+    hours = hours_with_failures(snapshot, span)
+    found: list[Row] = []
+    for begin, end in pairwise(READ_TOGETHER):
+        if len(found) >= SAMPLES or begin >= len(hours):
+            break
+        # A file of the lake that is gone or damaged costs its examples alone.
+        with suppress(duckdb.Error, OtherSchema):
+            found += fetches_of_hours(snapshot, span.site, hours[begin:end], SAMPLES - len(found))
+    return found
+
+
+def hours_with_failures(snapshot: Snapshot, span: Span) -> list[datetime]:
+    """The hours that the newest windows with failures reach over, newest first."""
+    failing = snapshot.rows(
         """
-        SELECT DISTINCT date_trunc('hour', window_end - INTERVAL 1 SECOND) AS hour_start
+        SELECT window_start, window_end
         FROM site_windows
         WHERE
             site = ?
             AND window_start >= ?
             AND window_end <= ?
             AND requests - ok - redirects > 0
-        ORDER BY hour_start DESC
+        ORDER BY window_start DESC
         LIMIT ?
         """,
         [
             span.site,
             max(span.start, span.end - timedelta(days=SAMPLED_WITHIN_DAYS)),
             span.end,
-            SAMPLED_HOURS,
+            4 * READ_TOGETHER[-1],
         ],
     )
-    found: list[Row] = []
-    for hour in hours:
-        found += fetches_of_hour(snapshot, span.site, hour["hour_start"], SAMPLES - len(found))
-        if len(found) >= SAMPLES:
-            break
-    return found
+    hours: dict[datetime, None] = {}
+    for window in failing:
+        hour = floor_hour(window["window_end"] - timedelta(microseconds=1))
+        while hour >= floor_hour(window["window_start"]):
+            hours[hour] = None
+            hour -= HOUR
+    return list(hours)
 
 
-def fetches_of_hour(snapshot: Snapshot, site: str, hour: datetime, limit: int) -> list[Row]:
-    start = floor_hour(hour)
-    listed = snapshot.rows("SELECT path FROM lake_files WHERE hour_start = ?", [start])
-    paths = [str(snapshot.home.root / row["path"]) for row in listed]
-    there = [path for path in paths if snapshot.home.root.joinpath(path).is_file()]
+def fetches_of_hours(snapshot: Snapshot, site: str, hours: list[datetime], limit: int) -> list[Row]:
+    listed = snapshot.rows(
+        f"SELECT path FROM lake_files WHERE hour_start IN ({', '.join('?' * len(hours))})", hours
+    )
+    paths = [snapshot.home.root / row["path"] for row in listed]
+    there = [str(path) for path in paths if path.is_file()]
     if not there:
         return []
     return snapshot.rows(
         """
         SELECT ts, status, error, verdict, evidence, url
         FROM read_parquet(?, hive_partitioning = false)
-        WHERE site = ? AND ts >= ? AND ts < ? AND verdict NOT IN ('ok', 'redirect')
+        WHERE site = ? AND verdict NOT IN ('ok', 'redirect')
         ORDER BY ts DESC
         LIMIT ?
         """,
-        [there, site, start, start + HOUR, limit],
+        [there, site, limit],
     )
 
 
