@@ -16,14 +16,8 @@ from urllib.parse import quote
 
 from airflow.providers.standard.operators.hitl import HITLOperator
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
-from airflow.sdk import (
-    Asset,
-    Connection,
-    Context,
-    ObjectStoragePath,
-    Param,
-    get_current_context,
-)
+from airflow.providers.standard.triggers.hitl import HITLTrigger
+from airflow.sdk import Asset, Connection, Context, ObjectStoragePath, Param, get_current_context
 from airflow.sdk.configuration import conf
 from airflow.sdk.exceptions import (
     AirflowException,
@@ -396,6 +390,24 @@ class Form(HITLOperator):
     """A human's entry. What an answer leaves out is blank; what it says is checked by the next
     task, which refuses politely and asks again, where this one could only fail.
     """
+
+    def execute(self, context: Context) -> Any:
+        """Ask and wait; tried again, take the answer that was given meanwhile.
+
+        Asking again would drop the answer of a task that was killed, as by a restart, just when
+        it had come. So a retry leaves the waiting to Airflow's trigger, which reads it.
+        """
+        if context["ti"].try_number > 1:
+            self.defer(
+                trigger=HITLTrigger(
+                    ti_id=context["ti"].id,
+                    options=self.options,
+                    params=self.serialized_params,
+                    timeout_datetime=None,
+                ),
+                method_name="execute_complete",
+            )
+        return super().execute(context)
 
     def validate_params_input(self, params_input: Any) -> None:
         """Leave it to the next task."""

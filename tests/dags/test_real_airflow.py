@@ -23,6 +23,7 @@ from target_health.warehouse.rows import rows_of
 from tests.dags.airflow_story import (
     DAYS,
     REFUSING,
+    answer,
     asset_events,
     backfill_in_airflow,
     deeds_of,
@@ -169,7 +170,7 @@ def test_a_person_is_paged_once_and_answers_in_airflow(story: Story) -> None:
     assert asked["options"][0] == "Resume slower"
     assert REFUSING in asked["subject"]
     assert "| hard_block |" in asked["body"]
-    story.api.answer("site_review", name, "decide", "Resume slower", why="they raised our limit")
+    answer(story.api, name, "Resume slower", why="they raised our limit")
     run = wait_for_run(story.api, "site_review", name)
     assert run["state"] == "success"
     states = story.api.task_states("site_review", name)
@@ -189,7 +190,7 @@ def test_a_person_is_paged_once_and_answers_in_airflow(story: Story) -> None:
         json={"logical_date": None, "dag_run_id": "late", "conf": {"incident_id": name}},
     )
     wait_for_answerable(story.api, "site_review", "late", "decide")
-    story.api.answer("site_review", "late", "decide", "Stop", why="too late")
+    answer(story.api, "late", "Stop", why="too late")
     assert wait_for_run(story.api, "site_review", "late")["state"] == "success"
     assert story.api.task_states("site_review", "late")["carry_out"] == "skipped"
     control = json.loads(story.home.control.read_text())["sites"][REFUSING]

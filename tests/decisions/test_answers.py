@@ -26,6 +26,7 @@ from target_health.incidents.records import Incident, Standing
 from target_health.incidents.rules import opened
 from target_health.incidents.storage import save_incidents
 from target_health.modelling.settings import make_site_settings
+from target_health.paging.due import due_pages
 from target_health.warehouse.rows import rows_of
 from tests.decisions.evidence import SHOP, hour
 
@@ -192,6 +193,20 @@ def test_a_site_kept_paused_is_asked_about_again_when_the_date_has_come(con, con
     )
     assert questions_to_ask(con, configuration, until - timedelta(minutes=1)) == []
     assert len(questions_to_ask(con, configuration, until)) == 1
+
+
+def test_a_date_holds_for_the_pause_that_it_was_said_of(con, configuration):
+    incident = pause_with_incident(con)
+    question = asked(con, configuration, hour(1.1))
+    answer_question(con, configuration, question.run_id, "keep", now=hour(2), **BY)
+    resume_sites(con, configuration, [SHOP], now=hour(3), **BY)
+    state = load_states(con)[SHOP]
+    course = replace(state.real, state="paused", since=hour(9))
+    save_states(con, [replace(state, real=course, revision=state.revision + 1)])
+    (again,) = questions_to_ask(con, configuration, hour(9.1))
+    assert again.run_id == f"{incident.incident_id}-2"
+    pages = [page.cause for page in due_pages(con, configuration, hour(34), None)]
+    assert pages == ["new"]
 
 
 def test_without_a_date_a_site_is_kept_for_a_week(con, configuration):

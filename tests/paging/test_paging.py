@@ -81,6 +81,23 @@ def test_it_pages_again_when_paused_anew_or_far_worse(paused: Desk) -> None:
     ]
 
 
+def test_a_date_silences_the_pause_that_it_was_said_of_and_no_later_one(paused: Desk) -> None:
+    paused.page(hour(1))
+    with open_writer(paused.home) as con:
+        con.execute(
+            "INSERT INTO human_decisions VALUES ('d1', ?, NULL, NULL, 'keep', 'Kim', 'x', ?, ?, "
+            "true, 'kept')",
+            [SHOP, hour(2), hour(200)],
+        )
+    paused.state("paused", hour(5))
+    for count in (5, 20, 29):
+        paused.page(hour(count))
+    assert [title.split("(")[-1] for _, title, _ in paused.pager.got[1:]] == [
+        "paused again)",
+        "unanswered)",
+    ]
+
+
 @pytest.mark.parametrize("kind", ["delivery", "parser", "cost", "route"])
 def test_the_rest_goes_into_the_digest(desk: Desk, kind: str) -> None:
     desk.put(incident(kind, diagnosis="route:pool=b"))

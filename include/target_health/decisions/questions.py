@@ -54,8 +54,8 @@ def questions_to_ask(
     query = "SELECT * FROM site_questions WHERE kind = 'decision' ORDER BY asked_at, run_id"
     for row in rows_of(con, query):
         asked.setdefault(row["incident_id"], []).append(Question(**row))
-    kept_until = {
-        row["incident_id"]: row["keep_until"]
+    kept = {
+        row["incident_id"]: row
         for row in rows_of(
             con, "SELECT * FROM human_decisions WHERE is_applied ORDER BY decided_at"
         )
@@ -66,8 +66,10 @@ def questions_to_ask(
         last = before[-1] if before else None
         if last is not None and last.answered_at is None and last.asked_at >= row["since"]:
             continue
-        until = kept_until.get(name)
-        if until is not None and now < until:
+        # Who kept it paused spoke of this pause, not of one to come.
+        said = kept.get(name)
+        is_of_this = said is not None and said["decided_at"] >= row["since"]
+        if said is not None and is_of_this and said["keep_until"] and now < said["keep_until"]:
             continue
         run_id = name if last is None else f"{name}-{len(before) + 1}"
         due.append(Question(run_id, "decision", name, row["site"], now))

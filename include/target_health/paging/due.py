@@ -86,14 +86,14 @@ class Facts:
             "SELECT site AS name, max(decided_at) AS at_time FROM actions"
             f" WHERE decided_by <> '{SYSTEM}' GROUP BY site",
         )
-        self.kept: dict[str, datetime] = {}
+        self.kept: dict[str, tuple[datetime, datetime]] = {}
         decisions = "SELECT * FROM human_decisions WHERE is_applied ORDER BY decided_at"
         for row in rows_of(con, decisions):
             site = row["site"]
             self.answers[site] = max(row["decided_at"], self.answers.get(site, row["decided_at"]))
             self.kept.pop(site, None)
             if row["keep_until"] is not None:
-                self.kept[site] = row["keep_until"]
+                self.kept[site] = (row["decided_at"], row["keep_until"])
         self.runs = {row["incident_id"]: row["run_id"] for row in rows_of(con, QUESTIONS)}
         self.down: set[str] = set()
         if table_exists(con, "route_health"):
@@ -113,10 +113,15 @@ class Facts:
         own = tuple(self.pages.get(incident.incident_id, ()))
         course = state.course(incident.mode) if state else None
         paused = course is not None and course.state == "paused" and not course.paused_by_human
+        paused_at = course.since if course and paused else None
+        said_at, keep_until = self.kept.get(site, (None, None))
+        if said_at is not None and paused_at is not None and said_at < paused_at:
+            # Who kept it paused spoke of an earlier pause.
+            keep_until = None
         return Situation(
-            paused_at=course.since if course and paused else None,
+            paused_at=paused_at,
             answered_at=self.answers.get(site),
-            keep_until=self.kept.get(site),
+            keep_until=keep_until,
             down=route in self.down and (bool(own) or route not in self.routes_paged),
             pages=own,
         )
