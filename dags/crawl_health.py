@@ -3,7 +3,8 @@
 
 Hourly at minute 5, for the last full hour: **land** what is new in the inbox, make the **windows**,
 their **scores**, then **branch** into every kind of action that some site needs, **publish** the
-database and the control file, and **announce** it by the asset `target_health`.
+database and the control file, and **announce** it by the asset `target_health`. Then **ask_people**
+starts a run of *site_review* for each site that was paused, and **page** tells them.
 
 A run takes over from where the last one stopped, so hours missed while the scheduler was down are
 not skipped. Triggered by hand, it takes the last complete hour. A backfill, or a run over the past,
@@ -20,6 +21,8 @@ Failed tasks retry by themselves; each may be cleared and run again at any time.
 | land | *no space …* | free space; nothing was half landed |
 | land | many lines quarantined | look into `quarantine/`; correct `sources.yaml`; land the file again |
 | branch | *a run up to … has acted already* | a later run has acted; leave this one failed |
+| page | *Not delivered: …* | the address or its service is down; the page is tried again each hour |
+| page | *NOBODY IS PAGED* | set `TARGET_HEALTH_PAGE_URLS` or the connection `target_health_pages` |
 | publish | *no space for the published copy* | free space; readers still have the last copy |
 
 Which site and why: the table in *publish*'s log, or `target-health status SITE --why`.
@@ -80,6 +83,17 @@ def crawl_health():
         """Publish the database, and the control file of a run that may act."""
         return bridge.publish()
 
+    @task
+    def questions():
+        """Which paused sites and closed incidents a person is to be asked about."""
+        return bridge.questions()
+
+    # Whatever becomes of the questions, people are paged.
+    @task(trigger_rule="all_done")
+    def page():
+        """Page people about what calls for them, and try again what did not arrive."""
+        return bridge.page()
+
     @task(outlets=[bridge.TARGET_HEALTH])
     def announce(as_of):
         """Tell DAGs that are scheduled on the asset."""
@@ -91,6 +105,9 @@ def crawl_health():
     choice >> [hold_steady(), slow_down(), pause_sites()] >> published
     choice >> published
     announce(published)
+    due = questions()
+    published >> due
+    bridge.ask_people("ask_people", due) >> page()
 
 
 crawl_health()

@@ -75,6 +75,17 @@ class AirflowApi:
         """Start a run without a data interval; returns it."""
         return self.call("POST", f"dags/{dag_id}/dagRuns", json={"logical_date": None})
 
+    def required_action(self, dag_id: str, run_id: str, task_id: str) -> dict[str, Any] | None:
+        """What a task asks a human, with the answer if there is one; None before it asks."""
+        return self.call("GET", hitl_path(dag_id, run_id, task_id))
+
+    def answer(
+        self, dag_id: str, run_id: str, task_id: str, option: str, **fields: Any
+    ) -> dict[str, Any]:
+        """Answer a required action."""
+        given = {"chosen_options": [option], "params_input": fields}
+        return self.call("PATCH", hitl_path(dag_id, run_id, task_id), json=given)
+
     def runs(self, dag_id: str, limit: int = 100) -> list[dict[str, Any]]:
         """The newest runs, newest first."""
         found = self.call(
@@ -96,3 +107,7 @@ class AirflowApi:
         found = self.call("GET", f"{path}/logs/{task['try_number']}") if task else None
         content = found["content"] if found else []
         return [entry["event"] if isinstance(entry, dict) else str(entry) for entry in content]
+
+
+def hitl_path(dag_id: str, run_id: str, task_id: str) -> str:
+    return f"dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/-1/hitlDetails"

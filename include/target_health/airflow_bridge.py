@@ -14,15 +14,26 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
-from airflow.sdk import Asset, Connection, Context, ObjectStoragePath, get_current_context
-from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+from airflow.providers.standard.operators.hitl import HITLOperator
+from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
+from airflow.sdk import Asset, Connection, Context, ObjectStoragePath, Param, get_current_context
+from airflow.sdk.configuration import conf
+from airflow.sdk.exceptions import (
+    AirflowException,
+    AirflowFailException,
+    AirflowNotFoundException,
+    AirflowSkipException,
+)
 from airflow.sdk.io import has_fs
 
-from target_health import job
+from target_health import human_steps, job
 from target_health.config import load_configuration
+from target_health.decisions.answers import CHOICES, OFFERED
 from target_health.errors import UsageError
 from target_health.fleet_table import action_table, as_plain_text, fleet_table
 from target_health.modelling.ranges import Range
+from target_health.paging import PagingReport, Target, configured_targets, targets_in
+from target_health.paging.targets import OWNERS
 from target_health.paths import Home
 from target_health.times import HOUR, floor_hour, iso, parse_time, to_utc, utc_now
 from target_health.warehouse.published import open_published
@@ -37,6 +48,14 @@ TARGET_HEALTH = Asset("target_health")
 # whether the run may act: a branch that skips tasks returns nothing to XCom.
 BRANCH, PUBLISH = "branch", "publish"
 MAY_ACT = "may_act"
+
+# The forms of site_review, by task id; the ids stand in links, too.
+SITE_REVIEW, ASK, DECIDE, REVIEW = "site_review", "ask", "decide", "review"
+# Questions that may wait at once. They take no worker: the number only bounds a mistake.
+MOST_QUESTIONS = 5000
+REAL, FALSE_ALARM = "A real trouble", "A false alarm"
+# The Airflow connection with Apprise URLs; with _crawl, _parser or _proxy for one owner's.
+PAGES_CONNECTION = "target_health_pages"
 
 # Every task that writes the warehouse. One at a time holds the writer's lock; the queue lets a
 # Celery installation give all of them to one worker, and the limit keeps a backfill's many runs
@@ -230,6 +249,264 @@ def backfill() -> str | None:
     return told_until("scores", report.modelled_until)
 
 
+def questions() -> list[dict[str, Any]]:
+    """What ``ask_people`` starts: a run of site_review a question; none over the past."""
+    context = get_current_context()
+    if not may_act(context):
+        log.info("A run over the past asks nobody")
+        return []
+
+    def lost(run_ids: list[str]) -> list[str]:
+        """The runs of site_review that failed or were deleted while somebody was to answer."""
+
+        def going(names: list[str]) -> int:
+            return int(
+                context["ti"].get_dr_count(
+                    dag_id=SITE_REVIEW, run_ids=names, states=["queued", "running"]
+                )
+            )
+
+        if going(run_ids) == len(run_ids):
+            return []
+        return [run_id for run_id in run_ids if not going([run_id])]
+
+    with told_once():
+        due = human_steps.due_questions(
+            Home.from_environment(), load_configuration(), now=utc_now(), lost=lost
+        )
+    for question in due:
+        log.info("%s: %s", question.kind, question.run_id)
+    return [
+        {
+            "trigger_run_id": question.run_id,
+            "conf": {"kind": question.kind, "incident_id": question.incident_id},
+        }
+        for question in due
+    ]
+
+
+def ask_people(task_id: str, due: Any) -> Any:
+    """The operator that starts a run of site_review for each of ``questions``."""
+    return TriggerDagRunOperator.partial(
+        task_id=task_id,
+        trigger_dag_id=SITE_REVIEW,
+        # None: many may start at the same moment.
+        logical_date=None,
+        skip_when_already_exists=True,
+        doc_md="Start a run of site_review for each question.",
+    ).expand_kwargs(due)
+
+
+def page() -> str | None:
+    """Page people about what calls for them; returns what was done."""
+    if not may_act(get_current_context()):
+        raise AirflowSkipException("A run over the past pages nobody")
+    return page_now()
+
+
+def page_now() -> str | None:
+    """Page people about what is due; returns what was done."""
+    with told_once():
+        report = job.page_step(
+            Home.from_environment(),
+            load_configuration(),
+            page_targets(),
+            now=utc_now(),
+            base_url=conf.get("api", "base_url", fallback=None),
+        )
+    return told_paging(report)
+
+
+def digest() -> str | None:
+    """Send the day's digest, and on Mondays the week's."""
+    now = utc_now()
+    with told_once():
+        report = job.digest_step(
+            Home.from_environment(),
+            load_configuration(),
+            page_targets(),
+            now=now,
+            weekly=now.weekday() == 0,
+        )
+    return told_paging(report)
+
+
+def told_paging(report: PagingReport) -> str | None:
+    lines = report.lines()
+    level = logging.ERROR if report.notice or report.errors else logging.INFO
+    for line in lines:
+        log.log(level, "%s", line)
+    return lines[-1] if lines else None
+
+
+def page_targets() -> tuple[Target, ...]:
+    """Addresses in the environment and in Airflow's connections, where a password is one too."""
+    found = list(configured_targets())
+    for owner in (None, *OWNERS):
+        name = f"{PAGES_CONNECTION}_{owner}" if owner else PAGES_CONNECTION
+        try:
+            connection = Connection.get(name)
+        except AirflowNotFoundException:
+            continue
+        text = connection.password or (connection.extra_dejson or {}).get("urls") or ""
+        words = " ".join(text) if isinstance(text, list) else str(text)
+        found.extend(targets_in(words, owner, f"the connection {name}"))
+    return tuple(found)
+
+
+def ask() -> str:
+    """Gather what a question of site_review shows; returns the form to go to."""
+    context = get_current_context()
+    dag_run = context["dag_run"]
+    given = dag_run.conf or {}
+    with told_once():
+        texts = human_steps.ask_step(
+            Home.from_environment(),
+            dag_run.run_id,
+            "review" if given.get("kind") == "review" else "decision",
+            str(given.get("incident_id") or dag_run.run_id),
+            now=utc_now(),
+        )
+    for part in ("subject", "body"):
+        context["ti"].xcom_push(key=part, value=texts[part])
+    return REVIEW if texts["kind"] == "review" else DECIDE
+
+
+class Form(HITLOperator):
+    """A human's entry. What an answer leaves out is blank; what it says is checked by the next
+    task, which refuses politely and asks again, where this one could only fail.
+    """
+
+    def validate_params_input(self, params_input: Any) -> None:
+        """Leave it to the next task."""
+
+
+def form(task_id: str, options: list[str], fields: dict[str, Param], doc: str) -> Form:
+    """A form whose text the task ``ask`` has made. It waits outside of any worker, for ever."""
+    return Form(
+        task_id=task_id,
+        subject="{{ ti.xcom_pull(task_ids='ask', key='subject') }}",
+        body="{{ ti.xcom_pull(task_ids='ask', key='body') }}",
+        options=options,
+        params=fields,
+        max_active_tis_per_dag=None,
+        doc_md=doc,
+    )
+
+
+def decision_form(task_id: str) -> Form:
+    """What next for a paused site?"""
+    fields = {
+        "why": Param("", type="string", title="Why", description="It is recorded."),
+        "until": Param(
+            None,
+            type=["null", "string"],
+            format="date",
+            title="Keep paused until",
+            description="You are asked again then; without a date, in a week.",
+        ),
+        "normal_from": Param(
+            None,
+            type=["null", "string"],
+            format="date-time",
+            title="New normal from",
+            description="Only for accepting: windows before it are forgotten. Empty: now.",
+        ),
+    }
+    doc = "Waits until a person decides about the paused site."
+    return form(task_id, [OFFERED[choice] for choice in CHOICES], fields, doc)
+
+
+def review_form(task_id: str) -> Form:
+    """Was the alarm right?"""
+
+    def yes_or_no(title: str) -> Param:
+        return Param("unknown", type="string", enum=["yes", "no", "unknown"], title=title)
+
+    fields = {
+        "early_enough": yes_or_no("Did the score move early enough?"),
+        "reasons_right": yes_or_no("Did the reasons name the cause?"),
+        "action_helped": yes_or_no("Did the action help?"),
+        "onset": Param(
+            None,
+            type=["null", "string"],
+            format="date-time",
+            title="When did it really begin?",
+        ),
+        "note": Param("", type="string", title="Anything else"),
+    }
+    doc = "Waits until a person judges the alarm."
+    return form(task_id, [REAL, FALSE_ALARM], fields, doc)
+
+
+def said_in(answer: dict[str, Any], field: str) -> str:
+    return str((answer.get("params_input") or {}).get(field) or "").strip()
+
+
+def time_in(answer: dict[str, Any], field: str) -> datetime | None:
+    text = said_in(answer, field)
+    return parse_time(text, field) if text else None
+
+
+def person_in(answer: dict[str, Any]) -> str:
+    """Who answered, by the name that Airflow knows."""
+    user = answer.get("responded_by_user") or {}
+    return str(user.get("name") or user.get("id") or "unknown")
+
+
+def carry_out(answer: dict[str, Any]) -> str:
+    """Carry out a decision; a refused one skips the task, with why. Returns what became of it."""
+    run_id = get_current_context()["dag_run"].run_id
+    offered = {words: choice for choice, words in OFFERED.items()}
+    choice = offered[answer["chosen_options"][0]]
+    until, normal_from, objection = None, None, None
+    try:
+        until = time_in(answer, "until") if choice == "keep" else None
+        normal_from = time_in(answer, "normal_from") if choice == "accept" else None
+    except UsageError as problem:
+        objection = str(problem)
+    with told_once():
+        given = human_steps.answer_step(
+            Home.from_environment(),
+            load_configuration(),
+            run_id,
+            choice,
+            by=person_in(answer),
+            why=said_in(answer, "why") or f"chose {OFFERED[choice].lower()} in Airflow",
+            now=utc_now(),
+            keep_until=until,
+            baseline_from=normal_from,
+            objection=objection,
+        )
+    log.info("%s: %s", given.by, given.outcome)
+    if not given.applied:
+        raise AirflowSkipException(f"Not carried out: {given.outcome}")
+    return given.outcome
+
+
+def file_review(answer: dict[str, Any]) -> str:
+    """File a review; one that cannot be filed any more skips the task, with why."""
+    home, run_id = Home.from_environment(), get_current_context()["dag_run"].run_id
+    words = {"yes": True, "no": False}
+    try:
+        review = human_steps.review_step(
+            home,
+            load_configuration(),
+            human_steps.reviewed_incident(home, run_id),
+            by=person_in(answer),
+            now=utc_now(),
+            is_false_alarm=answer["chosen_options"][0] == FALSE_ALARM,
+            was_early_enough=words.get(said_in(answer, "early_enough")),
+            are_reasons_right=words.get(said_in(answer, "reasons_right")),
+            did_action_help=words.get(said_in(answer, "action_helped")),
+            onset_at=time_in(answer, "onset"),
+            note=said_in(answer, "note"),
+        )
+    except UsageError as problem:
+        raise AirflowSkipException(f"Not filed: {problem}") from problem
+    return f"The review of {review.incident_id} by {review.reviewed_by} is filed"
+
+
 def object_storage(url: str) -> tuple[Any, str]:
     """The fsspec file system of a URL that names an Airflow connection, and the path inside it.
 
@@ -323,6 +600,8 @@ def record_canaries() -> dict[str, int]:
             now=utc_now(),
         )
     log_lines(as_plain_text(verdict_table(report.verdicts)))
+    if any(one.deceived for one in report.verdicts):
+        page_now()
     return dict(report.outcomes)
 
 

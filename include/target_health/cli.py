@@ -21,11 +21,15 @@ def make_app() -> typer.Typer:
         canary,
         classify,
         control,
+        incidents,
+        pages,
         people,
+        reviews,
         runs,
         simulate,
         status,
         try_log,
+        tune,
     )
 
     app = typer.Typer(
@@ -42,6 +46,12 @@ def make_app() -> typer.Typer:
     app.command()(classify.classify)
     app.command()(people.pause)
     app.command()(people.resume)
+    app.command()(reviews.decide)
+    app.add_typer(reviews.review, name="review")
+    app.command()(tune.tune)
+    app.add_typer(incidents.incidents, name="incidents")
+    app.command()(pages.pages)
+    app.command()(pages.digest)
     app.add_typer(control.control, name="control")
     app.add_typer(canary.canary, name="canary")
     app.command()(simulate.simulate)

@@ -6,7 +6,7 @@ may be run again at any time: what was done already stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -33,11 +33,14 @@ from target_health.decisions import (
 )
 from target_health.decisions.evidence import site_evidence
 from target_health.errors import UsageError
+from target_health.incidents import Incident, close_incident, follow_run, refresh_incidents
 from target_health.landing import LandingReport, crawl_log_view_sql, land
 from target_health.modelling import make_scores, make_windows, modelled_until
 from target_health.modelling.models import run_select
 from target_health.modelling.ranges import Range
 from target_health.modelling.settings import fleet_parameters
+from target_health.paging import Page, PagingReport, Target, configured_targets, page_people
+from target_health.paging.digests import daily_digest, weekly_digest
 from target_health.paths import Home, configured_inbox
 from target_health.times import iso
 from target_health.warehouse import open_writer
@@ -61,6 +64,7 @@ class RunReport:
     modelled_until: datetime | None
     actions: tuple[Action, ...]
     why_it_acts: str = "A backfill never acts."
+    paging: PagingReport | None = None
 
 
 def check_range(start: datetime, end: datetime) -> Range:
@@ -153,7 +157,10 @@ def decide_step(
         evidence = site_evidence(connection, configuration, end)
         states = load_states(connection)
         decisions = decide(evidence, states, configuration.policy, configuration.sites, end)
-        record_plan(connection, decisions)
+        record_plan(
+            connection,
+            follow_run(connection, home, configuration, evidence, states, decisions),
+        )
         return planned_branches(connection, end)
 
 
@@ -198,6 +205,7 @@ def publish(
 ) -> datetime | None:
     """``publish_step`` on an open warehouse."""
     as_of = modelled_until(connection, "windows")
+    refresh_incidents(connection)
     run_select(
         connection,
         "CREATE OR REPLACE TABLE site_health AS ",
@@ -214,6 +222,38 @@ def publish(
         write_control(home, build_control(connection, configuration, now))
     publish_copy(connection, home)
     return as_of
+
+
+def page_step(
+    home: Home,
+    configuration: Configuration,
+    targets: Sequence[Target],
+    *,
+    now: datetime,
+    base_url: str | None = None,
+) -> PagingReport:
+    """Page people about what calls for them, and try again what did not reach them.
+
+    ``base_url`` is that of Airflow's UI, for links.
+    """
+    return page_people(home, configuration, targets, now=now, base_url=base_url)
+
+
+def digest_step(
+    home: Home,
+    configuration: Configuration,
+    targets: Sequence[Target],
+    *,
+    now: datetime,
+    weekly: bool,
+) -> PagingReport:
+    """Send the day's digest, and with ``weekly`` the week's; each goes out once."""
+
+    def digests(connection: duckdb.DuckDBPyConnection) -> list[Page]:
+        daily = daily_digest(connection, configuration, now)
+        return [daily, weekly_digest(connection, configuration, now)] if weekly else [daily]
+
+    return page_people(home, configuration, targets, now=now, more=digests)
 
 
 def run(
@@ -252,8 +292,12 @@ def run(
     ]
     publish_step(home, configuration, now=now, control=bool(branches))
     acted = bool(branches)
+    paging = None
+    if acted:
+        moment = requested.end if act else now
+        paging = page_step(home, configuration, configured_targets(), now=moment)
     why = "This run may act." if acted else why_not(configuration, requested.end, now, act)
-    return RunReport(start, requested.end, acted, landing, until, tuple(actions), why)
+    return RunReport(start, requested.end, acted, landing, until, tuple(actions), why, paging)
 
 
 def why_not(configuration: Configuration, end: datetime, now: datetime, act: bool | None) -> str:
@@ -328,3 +372,13 @@ def resume(
         )
         publish(connection, home, configuration, now=now, control=True)
     return decision
+
+
+def close(
+    home: Home, configuration: Configuration, incident_id: str, *, now: datetime, by: str, why: str
+) -> Incident:
+    """A human closes an incident, at once; the site's pace stays as it is."""
+    with open_writer(home) as connection:
+        closed = close_incident(connection, incident_id, by=by, why=why, at=now)
+        publish(connection, home, configuration, now=now, control=True)
+    return closed

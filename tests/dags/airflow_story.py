@@ -45,6 +45,28 @@ def wait_for_runs(api: AirflowApi, expected: int, run_type: str) -> list[dict[st
         time.sleep(1)
 
 
+def wait_for_run(api: AirflowApi, dag_id: str, run_id: str) -> dict[str, Any]:
+    """Until one run is done."""
+    deadline = time.monotonic() + WAIT_S
+    while time.monotonic() < deadline:
+        run = api.call("GET", f"dags/{dag_id}/dagRuns/{run_id}")
+        if run is not None and run["state"] in ("success", "failed"):
+            return run
+        time.sleep(1)
+    raise AssertionError(f"{run_id} was not done in time: {api.task_states(dag_id, run_id)}")
+
+
+def wait_for_answerable(api: AirflowApi, dag_id: str, run_id: str, task_id: str) -> dict[str, Any]:
+    """Until a task waits for its answer; returns what it asks."""
+    deadline = time.monotonic() + WAIT_S
+    while time.monotonic() < deadline:
+        asked = api.required_action(dag_id, run_id, task_id)
+        if asked and api.task_states(dag_id, run_id)[task_id] == "awaiting_input":
+            return asked
+        time.sleep(1)
+    raise AssertionError(f"{task_id} of {run_id} asked nothing: {api.task_states(dag_id, run_id)}")
+
+
 def airflow_command(airflow: LocalAirflow, *arguments: str) -> str:
     done = subprocess.run(
         [str(Path(sys.executable).parent / "airflow"), *arguments],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,3 +64,34 @@ def test_range_is_of_whole_hours_that_are_over(start: datetime, length: timedelt
     assert end - found.end < HOUR
     assert (found.end - found.start) % HOUR == timedelta(0)
     assert found.start <= start
+
+
+def test_pages_go_to_the_addresses_of_environment_and_connections(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from target_health import airflow_bridge
+
+    monkeypatch.setenv("TARGET_HEALTH_PAGE_URLS", "crawl=json://env.example")
+    password = '{"conn_type": "generic", "password": "json://a.example json://b.example"}'
+    monkeypatch.setenv("AIRFLOW_CONN_TARGET_HEALTH_PAGES", password)
+    extra = '{"conn_type": "generic", "extra": {"urls": ["json://c.example"]}}'
+    monkeypatch.setenv("AIRFLOW_CONN_TARGET_HEALTH_PAGES_PROXY", extra)
+    found = [(one.url, one.owner) for one in airflow_bridge.page_targets()]
+    assert found == [
+        ("json://env.example", "crawl"),
+        ("json://a.example", None),
+        ("json://b.example", None),
+        ("json://c.example", "proxy"),
+    ]
+
+
+def test_an_answer_is_read_with_blanks_where_it_says_nothing() -> None:
+    from target_health import airflow_bridge as bridge
+
+    answer = {"params_input": {"why": " agreed ", "until": "2026-02-01", "normal_from": None}}
+    assert bridge.said_in(answer, "why") == "agreed"
+    assert bridge.time_in(answer, "until") == datetime(2026, 2, 1)
+    assert bridge.time_in(answer, "normal_from") is None
+    assert bridge.said_in({"params_input": None}, "why") == ""
+    assert bridge.person_in({"responded_by_user": {"id": "7", "name": "kim"}}) == "kim"
+    assert bridge.person_in({"responded_by_user": None}) == "unknown"

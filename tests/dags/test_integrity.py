@@ -25,7 +25,11 @@ HOURLY = {
     "pause_sites",
     "publish",
     "announce",
+    "questions",
+    "ask_people",
+    "page",
 }
+FORMS = {"decide", "review"}
 
 
 @pytest.fixture(scope="module")
@@ -60,11 +64,27 @@ def test_every_task_is_documented_and_retries_with_growing_pauses(dags: dict[str
 
 def test_one_run_and_one_task_of_a_kind_writes_at_a_time(dags: dict[str, DAG]) -> None:
     for dag in dags.values():
-        assert dag.max_active_runs == 1
+        if dag.dag_id != "site_review":
+            assert dag.max_active_runs == 1
         for task in dag.tasks:
             fetches = (dag.dag_id, task.task_id) == ("canaries", "fetch")
             assert task.queue == ("default" if fetches else "target_health_writer")
-            assert task.max_active_tis_per_dag == 1
+            if task.task_id not in FORMS:
+                assert task.max_active_tis_per_dag == 1
+
+
+def test_a_thousand_questions_wait_at_once(dags: dict[str, DAG]) -> None:
+    """A form that waits counts against its task's limit, and its run against the DAG's."""
+    dag = dags["site_review"]
+    assert dag.max_active_runs >= 1000
+    assert set(dag.task_ids) >= FORMS
+    for name in FORMS:
+        assert dag.get_task(name).max_active_tis_per_dag is None
+        assert dag.get_task(name).response_timeout is None
+    downstream = {task.task_id: task.downstream_task_ids for task in dag.tasks}
+    assert downstream["ask"] == FORMS
+    assert downstream["decide"] == {"carry_out"}
+    assert downstream["review"] == {"file_review"}
 
 
 def test_hourly_run_is_wired_as_designed(dags: dict[str, DAG]) -> None:
@@ -77,7 +97,10 @@ def test_hourly_run_is_wired_as_designed(dags: dict[str, DAG]) -> None:
     assert downstream["branch"] == {"hold_steady", "slow_down", "pause_sites", "publish"}
     for name in ("hold_steady", "slow_down", "pause_sites"):
         assert downstream[name] == {"publish"}
-    assert downstream["publish"] == {"announce"}
+    assert downstream["publish"] == {"announce", "questions"}
+    assert downstream["questions"] == {"ask_people"}
+    assert downstream["ask_people"] == {"page"}
+    assert dag.get_task("page").trigger_rule == "all_done"
     assert dag.get_task("publish").trigger_rule == "none_failed"
     assert dag.get_task("land").trigger_rule == "all_success"
     assert [asset.name for asset in dag.get_task("announce").outlets] == ["target_health"]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,8 @@ from target_health.airflow_settings import LocalAirflow
 from target_health.config import load_configuration
 from target_health.paths import Home
 from target_health.times import HOUR, floor_hour, parse_time, utc_now
+from target_health.warehouse.published import open_published
+from target_health.warehouse.rows import rows_of
 from tests.dags.airflow_story import (
     DAYS,
     REFUSING,
@@ -24,8 +27,11 @@ from tests.dags.airflow_story import (
     deeds_of,
     simulate_story,
     tables_of,
+    wait_for_answerable,
+    wait_for_run,
     wait_for_runs,
 )
+from tests.paging.listening import listening
 
 pytestmark = pytest.mark.airflow
 
@@ -40,6 +46,7 @@ class Story:
     hour: datetime
     run_id: str
     run_end: datetime
+    paged: list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
@@ -47,14 +54,16 @@ def story(tmp_path_factory: pytest.TempPathFactory, port: int) -> Iterator[Story
     home = Home(tmp_path_factory.mktemp("home"))
     hour = simulate_story(home)
     airflow = LocalAirflow.of(home, port)
-    local_airflow.start(airflow, lambda message: None)
-    try:
-        api = local_airflow.api_of(airflow)
-        run = wait_for_runs(api, 1, "scheduled")[-1]
-        end = floor_hour(parse_time(run["data_interval_end"]))
-        yield Story(home, airflow, api, hour, run["dag_run_id"], end)
-    finally:
-        assert local_airflow.stop(airflow)
+    with listening() as (address, paged), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TARGET_HEALTH_PAGE_URLS", f"json://{address}/")
+        local_airflow.start(airflow, lambda message: None)
+        try:
+            api = local_airflow.api_of(airflow)
+            run = wait_for_runs(api, 1, "scheduled")[-1]
+            end = floor_hour(parse_time(run["data_interval_end"]))
+            yield Story(home, airflow, api, hour, run["dag_run_id"], end, paged)
+        finally:
+            assert local_airflow.stop(airflow)
 
 
 def log_of(story: Story, run_id: str, task_id: str) -> list[str]:
@@ -78,6 +87,9 @@ def test_scheduled_run_pauses_the_site_that_answers_403(story: Story) -> None:
         "pause_sites": "success",
         "publish": "success",
         "announce": "success",
+        "questions": "success",
+        "ask_people": "success",
+        "page": "success",
     }
     assert [event["source_run_id"] for event in asset_events(story.api)] == [story.run_id]
     control = json.loads(story.home.control.read_text())
@@ -140,3 +152,42 @@ def test_backfill_equals_one_pass_and_acts_on_nothing(story: Story, tmp_path: Pa
     in_one_pass = tables_of(other, end)
     assert len(in_one_pass["site_scores"]) > 100
     assert tables_of(story.home, end) == in_one_pass == tables
+
+
+def test_a_person_is_paged_once_and_answers_in_airflow(story: Story) -> None:
+    """The site goes on at the lowest step at once; a second answer is refused politely."""
+    (page,) = [page for page in story.paged if "digest" not in page["title"]]
+    assert page["title"].startswith(f"{REFUSING} refuses our crawl: paused")
+    control = json.loads(story.home.control.read_text())["sites"][REFUSING]
+    name = control["incident_id"]
+    assert f"/dags/site_review/runs/{name}/tasks/decide/required_actions" in page["message"]
+
+    asked = wait_for_answerable(story.api, "site_review", name, "decide")
+    assert asked["options"][0] == "Resume slower"
+    assert REFUSING in asked["subject"]
+    assert "| hard_block |" in asked["body"]
+    story.api.answer("site_review", name, "decide", "Resume slower", why="they raised our limit")
+    run = wait_for_run(story.api, "site_review", name)
+    assert run["state"] == "success"
+    states = story.api.task_states("site_review", name)
+    assert (states["carry_out"], states["review"]) == ("success", "skipped")
+
+    control = json.loads(story.home.control.read_text())["sites"][REFUSING]
+    assert (control["state"], control["step"]) == ("slowed", 3)
+    with open_published(story.home) as connection:
+        (decision,) = rows_of(connection, "SELECT * FROM human_decisions")
+    assert (decision["run_id"], decision["choice"]) == (name, "resume")
+    assert (decision["decided_by"], decision["why"]) == ("admin", "they raised our limit")
+
+    # The same question asked again by hand: nothing is left to resume.
+    story.api.call(
+        "POST",
+        "dags/site_review/dagRuns",
+        json={"logical_date": None, "dag_run_id": "late", "conf": {"incident_id": name}},
+    )
+    wait_for_answerable(story.api, "site_review", "late", "decide")
+    story.api.answer("site_review", "late", "decide", "Stop", why="too late")
+    assert wait_for_run(story.api, "site_review", "late")["state"] == "success"
+    assert story.api.task_states("site_review", "late")["carry_out"] == "skipped"
+    control = json.loads(story.home.control.read_text())["sites"][REFUSING]
+    assert (control["state"], control["step"]) == ("slowed", 3)

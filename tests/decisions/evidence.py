@@ -6,13 +6,16 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from target_health.config.files import read_yaml
 from target_health.config.policy import Policy
 from target_health.config.sites import SiteEntry, Sites
 from target_health.decisions import Decisions, SiteEvidence, SiteState, decide, states_after
+from target_health.paths import SHIPPED_CONFIG
 
 START = datetime(2026, 1, 31, 8)
 HOUR = timedelta(hours=1)
 SHOP = "shop.example"
+SHIPPED = read_yaml(SHIPPED_CONFIG / "policy.yaml")
 
 
 def hour(count: float) -> datetime:
@@ -20,16 +23,7 @@ def hour(count: float) -> datetime:
 
 
 def policy(**changes: Any) -> Policy:
-    numbers = {
-        "mode": "act",
-        "act_within_hours": 2,
-        "max_steps": 3,
-        "restore_after_healthy_runs": 2,
-        "fuse_sites": 5,
-        "fuse_fleet_share": 0.25,
-        "delivery_after_low_minutes": 30,
-    }
-    return Policy.model_validate({**numbers, **changes})
+    return Policy.model_validate({**SHIPPED, **changes})
 
 
 def sites(**modes: str) -> Sites:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import duckdb
 from hypothesis import HealthCheck, given, settings
@@ -25,11 +26,23 @@ from target_health.decisions import (
     resume_sites,
     states_after,
 )
+from target_health.decisions.answers import (
+    CHOICES,
+    answer_question,
+    ask,
+    decide_site,
+    questions_to_ask,
+)
 from target_health.errors import UsageError
-from target_health.paths import SHIPPED_CONFIG
+from target_health.incidents import close_incident, follow_run, open_incidents
+from target_health.paging.due import due_pages
+from target_health.paging.outbox import queue_pages
+from target_health.paths import SHIPPED_CONFIG, Home
 from target_health.warehouse.migrations import migrate
+from target_health.warehouse.rows import rows_of
 from tests.decisions.evidence import START, hour, policy, sites
 
+NO_LAKE = Home(Path("nowhere"))
 NAMES = [f"s{number}.example" for number in range(7)]
 NORMAL = {"concurrency": 5, "revisit_interval_s": 600.0}
 AUTOMATIC = {"slow_down", "pause", "restore"}
@@ -139,7 +152,9 @@ class Fleet(RuleBasedStateMachine):
         }
 
     def orders(self) -> dict[str, dict]:
-        return build_control(self.con, self.configuration, self.clock)["sites"]
+        """What crawlers are told; an incident may open beside it without changing any of it."""
+        sites = build_control(self.con, self.configuration, self.clock)["sites"]
+        return {site: {**order, "incident_id": None} for site, order in sites.items()}
 
     def history(self) -> list[tuple]:
         return self.con.execute("SELECT * FROM actions ORDER BY sequence").fetchall()
@@ -204,7 +219,7 @@ class Fleet(RuleBasedStateMachine):
     def a_human_pauses(self, names) -> None:
         pause_sites(self.con, self.configuration, names, by="ann", why="sale", now=self.clock)
         stands = self.standing()
-        assert {stands[name][0] for name in names or NAMES} == {"paused"}
+        assert {stands[name][0] for name in names or NAMES} <= {"paused", "stopped"}
 
     @rule(
         names=st.one_of(st.none(), st.sets(st.sampled_from(NAMES), min_size=1)),
@@ -218,20 +233,105 @@ class Fleet(RuleBasedStateMachine):
         stands = self.standing()
         for name in names or NAMES:
             course, now = before[name].real, stands[name]
-            if not course.halted:
+            if not course.halted or (names is None and course.state == "stopped"):
                 assert now == (course.state, course.step)
                 continue
-            expected = step if step is not None else course.step if course.paused_by_human else 3
+            kept = course.paused_by_human and course.state == "paused"
+            expected = step if step is not None else course.step if kept else 3
             assert now == ("slowed" if expected else "active", expected)
+
+    @rule()
+    def people_are_asked(self) -> None:
+        for question in questions_to_ask(self.con, self.configuration, self.clock):
+            assert ask(self.con, question).run_id == question.run_id
+
+    @rule(
+        place=st.integers(0, 30), choice=st.sampled_from(CHOICES), keep=st.sampled_from([None, 5])
+    )
+    def a_human_answers_any_question_ever_asked(self, place, choice, keep) -> None:
+        questions = rows_of(self.con, "SELECT * FROM site_questions ORDER BY asked_at, run_id")
+        if not questions:
+            return
+        question = questions[place % len(questions)]
+        name, before = question["site"], self.standing()
+        answered = question["answered_at"] is not None
+        answer = answer_question(
+            self.con,
+            self.configuration,
+            question["run_id"],
+            choice,
+            by="ann",
+            why="asked",
+            now=self.clock,
+            keep_until=self.clock + timedelta(hours=keep) if keep and choice == "keep" else None,
+        )
+        after = self.standing()
+        others = {site: stands for site, stands in after.items() if site != name}
+        assert others == {site: stands for site, stands in before.items() if site != name}
+        if not answer.applied or answered:
+            assert after == before
+            return
+        assert before[name][0] in ("paused", "stopped") or self.mode(name) == "observe"
+        self.assert_chosen(choice, before[name], after[name])
+
+    @rule(name=st.sampled_from(NAMES), choice=st.sampled_from(CHOICES))
+    def a_human_decides_on_the_command_line(self, name, choice) -> None:
+        before = self.standing()
+        words = {"by": "bob", "why": "said so", "now": self.clock}
+        try:
+            decide_site(self.con, self.configuration, name, choice, **words)
+        except UsageError:
+            assert self.standing() == before
+            return
+        self.assert_chosen(choice, before[name], self.standing()[name])
+
+    @staticmethod
+    def assert_chosen(choice, before, after) -> None:
+        if choice in ("stop", "api"):
+            assert after == ("stopped", before[1])
+        elif choice == "keep" or before[0] not in ("paused", "stopped"):
+            assert after == before
+        else:
+            assert after == ("slowed", 3)
+
+    @rule(name=st.sampled_from(NAMES))
+    def a_human_closes_an_incident(self, name) -> None:
+        before = self.standing()
+        for incident in open_incidents(self.con):
+            if incident.site == name:
+                close_incident(self.con, incident.incident_id, by="ann", why="known", at=self.clock)
+        assert self.standing() == before
+
+    @rule()
+    def people_are_paged_and_no_page_is_due_twice(self) -> None:
+        queue_pages(self.con, due_pages(self.con, self.configuration, self.clock, None))
+        assert due_pages(self.con, self.configuration, self.clock, None) == []
+
+    @invariant()
+    def one_open_incident_a_site_and_kind(self) -> None:
+        counted = self.con.execute(
+            "SELECT count(*), count(DISTINCT (coalesce(site, ''), kind)) FROM incidents "
+            "WHERE closed_at IS NULL"
+        ).fetchone()
+        assert counted is not None
+        assert counted[0] == counted[1]
+
+    @invariant()
+    def every_incident_that_is_named_exists(self) -> None:
+        missing = self.con.execute(
+            "SELECT incident_id FROM actions WHERE incident_id IS NOT NULL "
+            "EXCEPT SELECT incident_id FROM incidents"
+        ).fetchall()
+        assert missing == []
 
     def run(self, seen: tuple[SiteEvidence, ...], crash: str | None) -> None:
         self.last_seen = seen
         before, orders = self.standing(), self.orders()
         recorded = len(self.history())
         configuration = self.configuration
-        decisions = decide(
-            seen, load_states(self.con), configuration.policy, configuration.sites, self.run_end
-        )
+        states = load_states(self.con)
+        decisions = decide(seen, states, configuration.policy, configuration.sites, self.run_end)
+        decisions = follow_run(self.con, NO_LAKE, configuration, seen, states, decisions)
         record_plan(self.con, decisions)
         if crash != "plan":
             apply_planned(self.con, self.run_end, {"slow_down", "restore", "fuse"})
@@ -292,7 +392,7 @@ class Fleet(RuleBasedStateMachine):
 
 TestFleet = Fleet.TestCase
 TestFleet.settings = settings(
-    max_examples=10,
+    max_examples=8,
     stateful_step_count=20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -151,6 +151,14 @@ def test_actions_lately(published: duckdb.DuckDBPyConnection) -> None:
     assert found[0]["decided_by"] == "Ada"
 
 
+def test_incidents_lately(published: duckdb.DuckDBPyConnection) -> None:
+    found = {row["site"]: row for row in rows(published, "incidents_lately")}
+    assert found.keys() == {REFUSED, WATCHED, SLOWED}
+    assert {row["kind"] for row in found.values()} == {"hostility"}
+    assert (found[REFUSED]["worst_band"], found[REFUSED]["actions"]) == ("resisting", 1)
+    assert found[SLOWED]["closed_at"] is None
+
+
 def test_landing_by_source(published: duckdb.DuckDBPyConnection) -> None:
     own = [row for row in rows(published, "landing_by_source") if row["source"] == "own"]
     assert [(row["outcome"], row["line_count"], row["share_of_source"]) for row in own] == [

@@ -122,6 +122,7 @@ def report_run(
                 "config_version": other.version if other else None,
                 "config_changes": changes if other else None,
                 "actions": report.actions,
+                "paging": report.paging,
             }
         )
         return
@@ -138,6 +139,8 @@ def report_run(
     shown.print(report.why_it_acts, markup=False, soft_wrap=True)
     for action in report.actions:
         shown.print(action_line(action), markup=False, soft_wrap=True)
+    for line in report.paging.lines() if report.paging else []:
+        shown.print(line, markup=False, soft_wrap=True)
 
 
 def changed_numbers(active: Scoring, other: Scoring) -> dict[str, dict[str, Any]]:

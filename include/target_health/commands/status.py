@@ -34,6 +34,14 @@ WHERE site = ? AND ts > ? AND ts <= ? AND verdict NOT IN ('ok', 'redirect')
 ORDER BY ts DESC
 LIMIT 10
 """
+UNHEARD = """
+SELECT
+    count(DISTINCT pages.page_id) AS waiting,
+    min(pages.queued_at) AS oldest,
+    arg_max(page_deliveries.error, page_deliveries.attempted_at) AS error
+FROM pages LEFT JOIN page_deliveries USING (page_id)
+WHERE pages.state = 'waiting'
+"""
 
 
 def status(
@@ -65,6 +73,8 @@ def status(
             shown.print("No sites yet: land a crawl log and run.")
             return
         shown.print(fleet_table(rows))
+        for line in unheard(connection):
+            shown.print(line, markup=False, soft_wrap=True)
         for row in rows if why or site else []:
             shown.print()
             for line in explanation(row, configuration) if why else summary(row):
@@ -80,6 +90,18 @@ def status(
         if site is not None:
             for line in canary_lines(connection, rows[0]["site"]):
                 shown.print(line, markup=False, soft_wrap=True)
+
+
+def unheard(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """A warning while pages wait that reached nobody."""
+    (row,) = rows_of(connection, UNHEARD)
+    if not row["waiting"]:
+        return []
+    why = f": {row['error']}" if row["error"] else ""
+    return [
+        f"{row['waiting']} pages reached nobody yet, the oldest since {iso(row['oldest'])}{why} "
+        "(`target-health pages`)"
+    ]
 
 
 def only_row(rows: list[dict[str, Any]], site: str) -> dict[str, Any]:
@@ -134,6 +156,8 @@ def summary(row: dict[str, Any]) -> list[str]:
     ]
     if row["unscored_reason"]:
         lines.append(f"  no score for the newest window: {row['unscored_reason']}")
+    if row["incident_id"]:
+        lines.append(f"  incident {row['incident_id']} (`target-health incidents show`)")
     return lines
 
 

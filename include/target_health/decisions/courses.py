@@ -97,6 +97,35 @@ def human_pause(state: SiteState, mode: Mode, mandate: Mandate) -> tuple[SiteSta
     return moved, action
 
 
+def human_stop(state: SiteState, mode: Mode, mandate: Mandate) -> tuple[SiteState, Action] | None:
+    """Stop a site for good; None when it is stopped already. Only a human resumes it, by name."""
+    before = state.real
+    if before.state == "stopped":
+        return None
+
+    def stopped(course: Course) -> Course:
+        return replace(
+            course,
+            state="stopped",
+            since=mandate.at,
+            reasons=(HUMAN, *(reason for reason in course.reasons if reason != HUMAN)),
+            evidence_from=later(state.last_run_end, mandate.present),
+            healthy_since=None,
+            paused_by_human=True,
+        )
+
+    moved = replace(
+        state,
+        real=stopped(before),
+        shadow=None if mode == "act" else stopped(state.course(mode)),
+        revision=state.revision + 1,
+    )
+    action = human_action(
+        "human_stop", state, before, moved.real, mandate=mandate, mode=mode, applied=True
+    )
+    return moved, action
+
+
 def human_resume(
     state: SiteState,
     mode: Mode,
@@ -175,4 +204,5 @@ def human_action(
         why=mandate.why,
         applied=applied,
         mode=mode,
+        incident_id=state.incident_id,
     )

@@ -11,7 +11,7 @@ from target_health.config.policy import Mode
 Band = Literal["healthy", "degraded", "resisting", "unscored"]
 StateName = Literal["active", "slowed", "paused", "stopped"]
 AutomaticKind = Literal["slow_down", "pause", "restore"]
-Kind = Literal["slow_down", "pause", "restore", "fuse", "human_pause", "human_resume"]
+Kind = Literal["slow_down", "pause", "restore", "fuse", "human_pause", "human_resume", "human_stop"]
 
 SYSTEM = "target-health"
 # Three halvings, an eighth, is as slow as a site is crawled before it is paused.
@@ -126,6 +126,7 @@ class Action:
     why: str
     applied: bool
     mode: Mode
+    incident_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ ACTION = pa.schema(
         ("why", pa.string()),
         ("applied", pa.bool_()),
         ("mode", pa.string()),
+        ("incident_id", pa.string()),
     ]
 )
 

@@ -77,6 +77,13 @@ def make_site_settings(
         if site in configuration.sites.overrides:
             values = columns_of(configuration.scoring_of(site)).values()
             connection.execute(f"INSERT INTO site_settings VALUES (?, {marks})", [site, *values])
+    # What people accepted later than the configuration says.
+    connection.execute(
+        "UPDATE site_settings"
+        " SET baseline_from = greatest(site_settings.baseline_from, accepted.baseline_from)"
+        " FROM (SELECT site, max(baseline_from) AS baseline_from FROM accepted_normals"
+        " GROUP BY site) AS accepted WHERE site_settings.site = accepted.site"
+    )
 
 
 def fleet_parameters(configuration: Configuration) -> Mapping[str, float]:

@@ -1,0 +1,458 @@
+"""What a person decides about a site that stands still: resume, keep, switch, stop, accept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Literal, get_args
+
+import duckdb
+
+from target_health.config import Configuration
+from target_health.decisions.commands import chosen_sites, known_sites, mandate_of, since_words
+from target_health.decisions.courses import human_resume, human_stop
+from target_health.decisions.modes import mode_of
+from target_health.decisions.records import Action, Mandate, SiteState
+from target_health.decisions.storage import add_actions, load_states, save_states
+from target_health.errors import UsageError
+from target_health.times import iso
+from target_health.warehouse.rows import rows_of
+from target_health.warehouse.transactions import transaction
+
+Choice = Literal["resume", "keep", "api", "stop", "accept"]
+QuestionKind = Literal["decision", "review"]
+CHOICES: tuple[Choice, ...] = get_args(Choice)
+
+# How each is offered where there is room for words.
+OFFERED: dict[Choice, str] = {
+    "resume": "Resume slower",
+    "keep": "Keep paused until a date",
+    "api": "Switch to an official API or feed",
+    "stop": "Stop",
+    "accept": "Accept as the new normal",
+}
+# Which of them end the site's incident.
+ENDING: dict[Choice, str] = {
+    "api": "switched to an official API or feed",
+    "stop": "stopped",
+    "accept": "accepted as the new normal",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a run of site_review waits for an answer to."""
+
+    run_id: str
+    kind: QuestionKind
+    incident_id: str
+    site: str | None
+    asked_at: datetime
+    answered_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One human decision about one site, and whether it was carried out; ``outcome`` says how.
+
+    ``keep_until`` and ``baseline_from`` go with ``keep`` and ``accept``.
+    """
+
+    site: str
+    choice: Choice
+    by: str
+    why: str
+    at: datetime
+    applied: bool
+    outcome: str
+    incident_id: str | None = None
+    run_id: str | None = None
+    keep_until: datetime | None = None
+    action: Action | None = None
+
+
+class Refused(Exception):
+    """Things have changed since the question was asked; the message is for the person."""
+
+
+def decide_site(
+    con: duckdb.DuckDBPyConnection,
+    configuration: Configuration,
+    name: str,
+    choice: Choice,
+    *,
+    by: str,
+    why: str,
+    now: datetime,
+    keep_until: datetime | None = None,
+    baseline_from: datetime | None = None,
+) -> Answer:
+    """Carry out a person's decision about the site called ``name``.
+
+    Raises ``UsageError``, and changes nothing, for an unknown site, a missing who or why, a date
+    that does not fit the choice, or a choice that the site's state leaves no room for.
+    """
+    (site,) = chosen_sites([name], known_sites(con, configuration), configuration)
+    with transaction(con):
+        try:
+            return carried_out(
+                con, configuration, site, choice, None, by, why, now, keep_until, baseline_from
+            )
+        except Refused as refusal:
+            raise UsageError(f"{refusal}; nothing was changed") from None
+
+
+def answer_question(
+    con: duckdb.DuckDBPyConnection,
+    configuration: Configuration,
+    run_id: str,
+    choice: Choice,
+    *,
+    by: str,
+    why: str,
+    now: datetime,
+    keep_until: datetime | None = None,
+    baseline_from: datetime | None = None,
+    objection: str | None = None,
+) -> Answer:
+    """Carry out the answer to a question, once; refuse it politely where things have changed.
+
+    ``objection`` is what is wrong with how it was given. A refusal changes nothing but the record:
+    ``applied`` is false, ``outcome`` says why. Raises ``UsageError`` where nothing was ever asked
+    under ``run_id``.
+    """
+    with transaction(con):
+        done = rows_of(con, "SELECT * FROM human_decisions WHERE run_id = ?", [run_id])
+        if done:
+            return answer_of(done[0])
+        question = question_of(con, run_id)
+        site = question.site
+        if question.kind != "decision" or site is None:
+            raise UsageError(f"{run_id} asks for a review, not for a decision")
+        try:
+            if objection:
+                raise Refused(objection)
+            if not by.strip() or not why.strip():
+                raise Refused("an answer needs a name and a reason")
+            refuse_if_changed(con, configuration, site, question)
+            answer = carried_out(
+                con,
+                configuration,
+                site,
+                choice,
+                question,
+                by,
+                why,
+                now,
+                keep_until,
+                baseline_from,
+            )
+        except (Refused, UsageError) as refusal:
+            answer = Answer(
+                site,
+                choice,
+                by.strip() or "unknown",
+                why.strip(),
+                now,
+                applied=False,
+                outcome=f"{refusal}; nothing was changed",
+                incident_id=question.incident_id,
+                run_id=run_id,
+            )
+            record(con, answer, run_id)
+        con.execute("UPDATE site_questions SET answered_at = ? WHERE run_id = ?", [now, run_id])
+    return answer
+
+
+def question_of(con: duckdb.DuckDBPyConnection, run_id: str) -> Question:
+    rows = rows_of(con, "SELECT * FROM site_questions WHERE run_id = ?", [run_id])
+    if not rows:
+        raise UsageError(f"{run_id}: no question was asked under this name")
+    return Question(**rows[0])
+
+
+def refuse_if_changed(
+    con: duckdb.DuckDBPyConnection, configuration: Configuration, site: str, question: Question
+) -> None:
+    """Raise ``Refused`` where the question is no longer the one to answer."""
+    (asked,) = rows_of(
+        con, "SELECT * FROM incidents WHERE incident_id = ?", [question.incident_id]
+    ) or [{"closed_at": question.asked_at, "closed_by": "nobody"}]
+    newest = rows_of(
+        con,
+        "SELECT incident_id FROM incidents WHERE site = ? AND kind = 'hostility'"
+        " ORDER BY opened_at DESC LIMIT 1",
+        [site],
+    )
+    if newest and newest[0]["incident_id"] != question.incident_id:
+        raise Refused(
+            f"{question.incident_id} is over and {site} has a newer incident, "
+            f"{newest[0]['incident_id']}: answer that one"
+        )
+    if asked["closed_at"] is not None:
+        raise Refused(
+            f"the incident was closed {iso(asked['closed_at'])} by {asked['closed_by']} already"
+        )
+    state = load_states(con, [site]).get(site) or SiteState(site)
+    course = state.course(mode_of(configuration.policy, configuration.sites, site))
+    if not course.halted:
+        raise Refused(f"{site} is {course.state} already{since_words(course)}")
+    if course.since is not None and course.since > question.asked_at:
+        raise Refused(f"{site} was {course.state} anew{since_words(course)}, after this was asked")
+
+
+def carried_out(
+    con: duckdb.DuckDBPyConnection,
+    configuration: Configuration,
+    site: str,
+    choice: Choice,
+    question: Question | None,
+    by: str,
+    why: str,
+    now: datetime,
+    keep_until: datetime | None,
+    baseline_from: datetime | None,
+) -> Answer:
+    """Move the site, close its incident where the choice ends it, and record the decision."""
+    mandate = mandate_of(con, configuration.policy, by, why, now)
+    if keep_until is not None and choice != "keep":
+        raise UsageError("a date to keep it paused until goes with keep only")
+    if baseline_from is not None and choice != "accept":
+        raise UsageError("a time from which the new normal holds goes with accept only")
+    state = load_states(con, [site]).get(site) or SiteState(site)
+    entry = configuration.sites.entry(site)
+    state = replace(
+        state,
+        normal_concurrency=entry.concurrency,
+        normal_revisit_interval_s=entry.revisit_interval_s,
+    )
+    incident = question.incident_id if question else hostility_of(con, site)
+    move = MOVES[choice](configuration, state, mandate)
+    answer = Answer(
+        site,
+        choice,
+        mandate.by,
+        mandate.why,
+        now,
+        applied=True,
+        outcome=said(choice, site),
+        incident_id=incident,
+        run_id=question.run_id if question else None,
+    )
+    if choice == "keep":
+        days = timedelta(days=configuration.policy.keep_paused_days)
+        until = keep_until or mandate.present + days
+        if until <= mandate.present:
+            raise UsageError(f"the date to keep it paused until, {iso(until)}, is over")
+        answer = replace(
+            answer, keep_until=until, outcome=f"{site} stays paused until {iso(until)}"
+        )
+    if choice == "accept":
+        accept_normal(con, site, baseline_from or mandate.present, mandate)
+    if move is not None:
+        moved, action = move
+        action = replace(action, incident_id=incident)
+        save_states(con, [moved])
+        add_actions(con, [action])
+        answer = replace(answer, action=action)
+    if choice in ENDING and incident is not None:
+        con.execute(
+            "UPDATE incidents SET closed_at = greatest(opened_at, ?), closed_by = ?,"
+            " close_reason = ? WHERE incident_id = ? AND closed_at IS NULL",
+            [now, mandate.by, f"{ENDING[choice]}: {mandate.why}", incident],
+        )
+    if question is None:
+        # Said on the command line: whatever waits for the same answer has it.
+        con.execute(
+            "UPDATE site_questions SET answered_at = ? WHERE site = ? AND kind = 'decision'"
+            " AND answered_at IS NULL",
+            [now, site],
+        )
+    record(con, answer, answer.run_id or f"{iso(now)}/{choice}/{state.revision}/{site}")
+    return answer
+
+
+Move = tuple[SiteState, Action] | None
+
+
+def resumed(configuration: Configuration, state: SiteState, mandate: Mandate) -> Move:
+    """At the lowest step, from which a site is restored step by step."""
+    mode = mode_of(configuration.policy, configuration.sites, state.site)
+    move = human_resume(state, mode, mandate, step=configuration.policy.max_steps)
+    if move is None:
+        raise Refused(f"{state.site} is not paused but {state.course(mode).state}")
+    return move
+
+
+def kept(configuration: Configuration, state: SiteState, mandate: Mandate) -> Move:
+    mode = mode_of(configuration.policy, configuration.sites, state.site)
+    if state.course(mode).state != "paused":
+        raise Refused(f"{state.site} is not paused but {state.course(mode).state}")
+    return None
+
+
+def stopped(configuration: Configuration, state: SiteState, mandate: Mandate) -> Move:
+    mode = mode_of(configuration.policy, configuration.sites, state.site)
+    move = human_stop(state, mode, mandate)
+    if move is None:
+        raise Refused(f"{state.site} is stopped already{since_words(state.real)}")
+    return move
+
+
+def accepted(configuration: Configuration, state: SiteState, mandate: Mandate) -> Move:
+    """A site that stands still goes on at the lowest step; any other keeps its pace."""
+    mode = mode_of(configuration.policy, configuration.sites, state.site)
+    return human_resume(state, mode, mandate, step=configuration.policy.max_steps)
+
+
+MOVES: dict[Choice, Callable[[Configuration, SiteState, Mandate], Move]] = {
+    "resume": resumed,
+    "keep": kept,
+    "api": stopped,
+    "stop": stopped,
+    "accept": accepted,
+}
+
+
+def said(choice: Choice, site: str) -> str:
+    return {
+        "resume": f"{site} goes on at the lowest step and is restored step by step",
+        "keep": f"{site} stays paused",
+        "api": f"{site} is stopped: it is collected through an official API or feed",
+        "stop": f"{site} is stopped",
+        "accept": f"{site} has a new normal, and no score until that is known",
+    }[choice]
+
+
+def hostility_of(con: duckdb.DuckDBPyConnection, site: str) -> str | None:
+    """The open incident that a decision about a site's pace belongs to."""
+    rows = rows_of(
+        con,
+        "SELECT incident_id FROM incidents WHERE site = ? AND closed_at IS NULL"
+        " ORDER BY kind <> 'hostility', opened_at LIMIT 1",
+        [site],
+    )
+    return rows[0]["incident_id"] if rows else None
+
+
+def accept_normal(
+    con: duckdb.DuckDBPyConnection, site: str, since: datetime, mandate: Mandate
+) -> None:
+    """From ``since`` on no earlier window of the site is its normal; scores since are made again.
+
+    Raises ``UsageError`` for a time to come.
+    """
+    if since > mandate.present:
+        raise UsageError(f"the new normal cannot begin at {iso(since)}, which is yet to come")
+    con.execute(
+        "INSERT INTO accepted_normals VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        [site, since, mandate.by, mandate.why, mandate.at],
+    )
+    scored = rows_of(
+        con,
+        "SELECT 1 FROM site_scores WHERE site = ? AND window_start >= ? LIMIT 1",
+        [site, since],
+    )
+    if scored:
+        con.execute("INSERT INTO rescore_sites VALUES (?, ?)", [site, since])
+
+
+def record(con: duckdb.DuckDBPyConnection, answer: Answer, name: str) -> None:
+    con.execute(
+        "INSERT INTO human_decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (decision_id) DO NOTHING",
+        [
+            name,
+            answer.site,
+            answer.incident_id,
+            answer.run_id,
+            answer.choice,
+            answer.by,
+            answer.why,
+            answer.at,
+            answer.keep_until,
+            answer.applied,
+            answer.outcome,
+        ],
+    )
+
+
+def answer_of(row: dict[str, Any]) -> Answer:
+    return Answer(
+        row["site"],
+        row["choice"],
+        row["decided_by"],
+        row["why"],
+        row["decided_at"],
+        row["is_applied"],
+        row["outcome"],
+        row["incident_id"],
+        row["run_id"],
+        row["keep_until"],
+    )
+
+
+def questions_to_ask(
+    con: duckdb.DuckDBPyConnection, configuration: Configuration, now: datetime
+) -> list[Question]:
+    """One for each site that the system paused, that nobody was asked about, or not since then.
+
+    A site that a person keeps paused is asked about again when the date has come.
+    """
+    rows = rows_of(
+        con,
+        "SELECT site_state.site, site_state.since, incidents.incident_id"
+        " FROM site_state INNER JOIN incidents ON site_state.site = incidents.site"
+        " WHERE site_state.state = 'paused' AND NOT site_state.paused_by_human"
+        " AND incidents.kind = 'hostility' AND incidents.closed_at IS NULL"
+        " ORDER BY site_state.since, site_state.site",
+    )
+    asked: dict[str, list[Question]] = {}
+    query = "SELECT * FROM site_questions WHERE kind = 'decision' ORDER BY asked_at, run_id"
+    for row in rows_of(con, query):
+        asked.setdefault(row["incident_id"], []).append(Question(**row))
+    kept_until = {
+        row["incident_id"]: row["keep_until"]
+        for row in rows_of(
+            con, "SELECT * FROM human_decisions WHERE is_applied ORDER BY decided_at"
+        )
+    }
+    due: list[Question] = []
+    for row in rows:
+        name, before = row["incident_id"], asked.get(row["incident_id"], [])
+        last = before[-1] if before else None
+        if last is not None and last.answered_at is None and last.asked_at >= row["since"]:
+            continue
+        until = kept_until.get(name)
+        if until is not None and now < until:
+            continue
+        run_id = name if last is None else f"{name}-{len(before) + 1}"
+        due.append(Question(run_id, "decision", name, row["site"], now))
+    return due
+
+
+def waiting_questions(con: duckdb.DuckDBPyConnection) -> list[Question]:
+    """Those about a site's pace that nobody has answered."""
+    query = "SELECT * FROM site_questions WHERE kind = 'decision' AND answered_at IS NULL"
+    return [Question(**row) for row in rows_of(con, query)]
+
+
+def give_up(con: duckdb.DuckDBPyConnection, run_ids: Iterable[str], now: datetime) -> None:
+    """Nobody can answer these any more, as when their runs were deleted: ask under a new name."""
+    con.execute(
+        "UPDATE site_questions SET answered_at = ?"
+        " WHERE answered_at IS NULL AND run_id IN (SELECT unnest(?::VARCHAR[]))",
+        [now, list(run_ids)],
+    )
+
+
+def ask(con: duckdb.DuckDBPyConnection, question: Question) -> Question:
+    """Note that a question is asked; one that was asked already stays as it is."""
+    values = asdict(question)
+    con.execute(
+        f"INSERT INTO site_questions ({', '.join(values)}) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (run_id) DO NOTHING",
+        list(values.values()),
+    )
+    return question_of(con, question.run_id)
