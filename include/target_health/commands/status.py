@@ -56,11 +56,8 @@ def status(
     with open_published(Home.from_environment()) as connection:
         rows = rows_of(connection, FLEET)
         if site is not None:
-            canary = canary_lines(connection, normal_host(site))
-            if canary and not json and normal_host(site) not in {row["site"] for row in rows}:
-                # Watched, and never crawled yet.
-                for line in canary:
-                    console().print(line, markup=False, soft_wrap=True)
+            if not json and is_only_watched(connection, rows, site):
+                print_canaries(connection, normal_host(site))
                 return
             rows = [only_row(rows, site)]
         if json:
@@ -88,8 +85,7 @@ def status(
             if not sample:
                 shown.print("  none")
         if site is not None:
-            for line in canary_lines(connection, rows[0]["site"]):
-                shown.print(line, markup=False, soft_wrap=True)
+            print_canaries(connection, rows[0]["site"])
 
 
 def unheard(connection: duckdb.DuckDBPyConnection) -> list[str]:
@@ -112,6 +108,20 @@ def only_row(rows: list[dict[str, Any]], site: str) -> dict[str, Any]:
         hint = f"; did you mean {', '.join(close)}?" if close else ""
         raise UsageError(f"{site}: no such site in the published database{hint}")
     return row
+
+
+def is_only_watched(
+    connection: duckdb.DuckDBPyConnection, rows: list[dict[str, Any]], site: str
+) -> bool:
+    """Whether a site has canaries, and was never crawled yet."""
+    name = normal_host(site)
+    return name not in {row["site"] for row in rows} and bool(canary_lines(connection, name))
+
+
+def print_canaries(connection: duckdb.DuckDBPyConnection, site: str) -> None:
+    shown = console()
+    for line in canary_lines(connection, site):
+        shown.print(line, markup=False, soft_wrap=True)
 
 
 def canary_lines(connection: duckdb.DuckDBPyConnection, site: str) -> list[str]:
