@@ -88,8 +88,7 @@ def crawl_health():
         """Which paused sites and closed incidents a person is to be asked about."""
         return bridge.questions()
 
-    # Whatever becomes of the questions, people are paged.
-    @task(trigger_rule="all_done")
+    @task
     def page():
         """Page people about what calls for them, and try again what did not arrive."""
         return bridge.page()
@@ -105,9 +104,10 @@ def crawl_health():
     choice >> [hold_steady(), slow_down(), pause_sites()] >> published
     choice >> published
     announce(published)
+    # Whatever becomes of the questions, people are paged.
     due = questions()
-    published >> due
-    bridge.ask_people("ask_people", due) >> page()
+    published >> [due, page()]
+    bridge.ask_people("ask_people", due)
 
 
 crawl_health()

@@ -28,7 +28,10 @@ from airflow.sdk.io import has_fs
 
 from target_health import human_steps, job
 from target_health.config import load_configuration
-from target_health.decisions.answers import CHOICES, OFFERED
+from target_health.decisions.answers import (
+    CHOICES,
+    OFFERED,
+)
 from target_health.errors import UsageError
 from target_health.fleet_table import action_table, as_plain_text, fleet_table
 from target_health.modelling.ranges import Range
@@ -293,6 +296,8 @@ def ask_people(task_id: str, due: Any) -> Any:
         # None: many may start at the same moment.
         logical_date=None,
         skip_when_already_exists=True,
+        # They write no warehouse, so that they need not wait for each other.
+        max_active_tis_per_dag=None,
         doc_md="Start a run of site_review for each question.",
     ).expand_kwargs(due)
 

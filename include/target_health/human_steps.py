@@ -13,11 +13,13 @@ from target_health.config import Configuration
 from target_health.decisions.answers import (
     Answer,
     Choice,
+    answer_question,
+    decide_site,
+)
+from target_health.decisions.questions import (
     Question,
     QuestionKind,
-    answer_question,
     ask,
-    decide_site,
     give_up,
     question_of,
     questions_to_ask,

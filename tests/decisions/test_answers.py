@@ -9,10 +9,12 @@ import pytest
 
 from target_health.decisions import load_states, pause_sites, resume_sites
 from target_health.decisions.answers import (
-    Question,
     answer_question,
-    ask,
     decide_site,
+)
+from target_health.decisions.questions import (
+    Question,
+    ask,
     give_up,
     questions_to_ask,
     waiting_questions,

@@ -29,8 +29,10 @@ from target_health.decisions import (
 from target_health.decisions.answers import (
     CHOICES,
     answer_question,
-    ask,
     decide_site,
+)
+from target_health.decisions.questions import (
+    ask,
     questions_to_ask,
 )
 from target_health.errors import UsageError
@@ -323,6 +325,14 @@ class Fleet(RuleBasedStateMachine):
             "EXCEPT SELECT incident_id FROM incidents"
         ).fetchall()
         assert missing == []
+
+    @invariant()
+    def every_pause_is_told(self) -> None:
+        """No site is paused by the system without an incident, which pages and asks."""
+        untold = self.con.execute(
+            "SELECT action_id FROM actions WHERE kind = 'pause' AND incident_id IS NULL"
+        ).fetchall()
+        assert untold == []
 
     def run(self, seen: tuple[SiteEvidence, ...], crash: str | None) -> None:
         self.last_seen = seen

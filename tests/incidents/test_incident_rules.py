@@ -102,6 +102,10 @@ def test_what_a_human_closed_does_not_come_back() -> None:
     assert follow(latest, 1, stands("degraded")) == latest
     for again in (follow(latest, 1, stands("resisting")), follow(latest, 30, stands("degraded"))):
         assert again[key].incident_id != latest[key].incident_id
+    # Nobody is left untold of a pause, whatever was closed before.
+    latest = hourly([stands("resisting")])
+    latest[key] = replace(latest[key], closed_at=hour(0.5), closed_by="Kim")
+    assert follow(latest, 1, stands("resisting"))[key].is_open
 
 
 def test_what_was_known_before_the_last_decision_is_no_news() -> None:

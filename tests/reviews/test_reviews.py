@@ -7,7 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from target_health.decisions.answers import ask
+from target_health.decisions.questions import (
+    ask,
+)
 from target_health.errors import UsageError
 from target_health.incidents.records import Incident, Standing
 from target_health.incidents.rules import opened
@@ -128,7 +130,9 @@ def test_texts_from_outside_neither_break_the_form_nor_render(con):
     hostile = "https://a.example/|<img src=x>`x`\n# H"
     sample = {"ts": "t", "status": 403, "error": None, "verdict": "hard_block", "url": hostile}
     save_evidence(con, {incident.incident_id: {"samples": [sample], "routes": []}})
-    from target_health.decisions.answers import Question
+    from target_health.decisions.questions import (
+        Question,
+    )
 
     body = question_texts(
         con, Question("r", "decision", incident.incident_id, "a.example", hour(0))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
@@ -13,6 +13,7 @@ from target_health.config import Configuration
 from target_health.decisions.commands import chosen_sites, known_sites, mandate_of, since_words
 from target_health.decisions.courses import human_resume, human_stop
 from target_health.decisions.modes import mode_of
+from target_health.decisions.questions import Question, question_of
 from target_health.decisions.records import Action, Mandate, SiteState
 from target_health.decisions.storage import add_actions, load_states, save_states
 from target_health.errors import UsageError
@@ -21,7 +22,6 @@ from target_health.warehouse.rows import rows_of
 from target_health.warehouse.transactions import transaction
 
 Choice = Literal["resume", "keep", "api", "stop", "accept"]
-QuestionKind = Literal["decision", "review"]
 CHOICES: tuple[Choice, ...] = get_args(Choice)
 
 # How each is offered where there is room for words.
@@ -38,18 +38,6 @@ ENDING: dict[Choice, str] = {
     "stop": "stopped",
     "accept": "accepted as the new normal",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a run of site_review waits for an answer to."""
-
-    run_id: str
-    kind: QuestionKind
-    incident_id: str
-    site: str | None
-    asked_at: datetime
-    answered_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +151,6 @@ def answer_question(
             record(con, answer, run_id)
         con.execute("UPDATE site_questions SET answered_at = ? WHERE run_id = ?", [now, run_id])
     return answer
-
-
-def question_of(con: duckdb.DuckDBPyConnection, run_id: str) -> Question:
-    rows = rows_of(con, "SELECT * FROM site_questions WHERE run_id = ?", [run_id])
-    if not rows:
-        raise UsageError(f"{run_id}: no question was asked under this name")
-    return Question(**rows[0])
 
 
 def refuse_if_changed(
@@ -391,68 +372,3 @@ def answer_of(row: dict[str, Any]) -> Answer:
         row["run_id"],
         row["keep_until"],
     )
-
-
-def questions_to_ask(
-    con: duckdb.DuckDBPyConnection, configuration: Configuration, now: datetime
-) -> list[Question]:
-    """One for each site that the system paused, that nobody was asked about, or not since then.
-
-    A site that a person keeps paused is asked about again when the date has come.
-    """
-    rows = rows_of(
-        con,
-        "SELECT site_state.site, site_state.since, incidents.incident_id"
-        " FROM site_state INNER JOIN incidents ON site_state.site = incidents.site"
-        " WHERE site_state.state = 'paused' AND NOT site_state.paused_by_human"
-        " AND incidents.kind = 'hostility' AND incidents.closed_at IS NULL"
-        " ORDER BY site_state.since, site_state.site",
-    )
-    asked: dict[str, list[Question]] = {}
-    query = "SELECT * FROM site_questions WHERE kind = 'decision' ORDER BY asked_at, run_id"
-    for row in rows_of(con, query):
-        asked.setdefault(row["incident_id"], []).append(Question(**row))
-    kept_until = {
-        row["incident_id"]: row["keep_until"]
-        for row in rows_of(
-            con, "SELECT * FROM human_decisions WHERE is_applied ORDER BY decided_at"
-        )
-    }
-    due: list[Question] = []
-    for row in rows:
-        name, before = row["incident_id"], asked.get(row["incident_id"], [])
-        last = before[-1] if before else None
-        if last is not None and last.answered_at is None and last.asked_at >= row["since"]:
-            continue
-        until = kept_until.get(name)
-        if until is not None and now < until:
-            continue
-        run_id = name if last is None else f"{name}-{len(before) + 1}"
-        due.append(Question(run_id, "decision", name, row["site"], now))
-    return due
-
-
-def waiting_questions(con: duckdb.DuckDBPyConnection) -> list[Question]:
-    """Those about a site's pace that nobody has answered."""
-    query = "SELECT * FROM site_questions WHERE kind = 'decision' AND answered_at IS NULL"
-    return [Question(**row) for row in rows_of(con, query)]
-
-
-def give_up(con: duckdb.DuckDBPyConnection, run_ids: Iterable[str], now: datetime) -> None:
-    """Nobody can answer these any more, as when their runs were deleted: ask under a new name."""
-    con.execute(
-        "UPDATE site_questions SET answered_at = ?"
-        " WHERE answered_at IS NULL AND run_id IN (SELECT unnest(?::VARCHAR[]))",
-        [now, list(run_ids)],
-    )
-
-
-def ask(con: duckdb.DuckDBPyConnection, question: Question) -> Question:
-    """Note that a question is asked; one that was asked already stays as it is."""
-    values = asdict(question)
-    con.execute(
-        f"INSERT INTO site_questions ({', '.join(values)}) VALUES (?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (run_id) DO NOTHING",
-        list(values.values()),
-    )
-    return question_of(con, question.run_id)

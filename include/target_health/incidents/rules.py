@@ -135,10 +135,13 @@ def comes_back(last: Incident, rules: IncidentRules, run_end: datetime) -> bool:
 def is_settled_by_human(
     last: Incident, standing: Standing, rules: IncidentRules, run_end: datetime
 ) -> bool:
-    """Whether a human lately closed this very trouble: it opens anew only where it gets worse."""
+    """Whether a human lately closed this very trouble: it opens anew only where it gets worse.
+
+    A site that resists anew always opens one: it will be paused, and nobody is to be left untold.
+    """
     if last.closed_at is None or run_end - last.closed_at > rules.reopen_within_hours * HOUR:
         return False
-    return BAND_RANK[standing.band] <= BAND_RANK[last.worst_band]
+    return standing.band != "resisting" and BAND_RANK[standing.band] <= BAND_RANK[last.worst_band]
 
 
 def opened(kind: Kind, standing: Standing, mode: Mode, run_end: datetime) -> Incident:

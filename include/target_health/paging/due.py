@@ -9,6 +9,9 @@ from typing import Any
 import duckdb
 
 from target_health.config import Configuration
+from target_health.decisions.questions import (
+    questions_to_ask,
+)
 from target_health.decisions.records import SYSTEM, SiteState
 from target_health.decisions.storage import load_states
 from target_health.incidents.records import Incident
@@ -35,6 +38,9 @@ def due_pages(
     rows = rows_of(con, "SELECT * FROM incidents WHERE closed_at IS NULL ORDER BY opened_at, site")
     states = load_states(con)
     facts = Facts(con)
+    # What is asked next has no run yet, but will have by the time that somebody reads the page.
+    for question in questions_to_ask(con, configuration, now):
+        facts.runs[question.incident_id] = question.run_id
     pages: list[Page] = []
     for row in rows:
         incident = incident_of(row)

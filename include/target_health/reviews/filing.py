@@ -7,7 +7,9 @@ from datetime import datetime
 
 import duckdb
 
-from target_health.decisions.answers import Question
+from target_health.decisions.questions import (
+    Question,
+)
 from target_health.errors import UsageError
 from target_health.incidents.storage import find_incident
 from target_health.times import DAY, iso
