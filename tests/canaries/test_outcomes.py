@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from target_health.canaries.expectations import expectation_key, new_expectation
 from target_health.canaries.outcomes import observe, same_place
-from target_health.canaries.records import Answer, Known, Observation, Watch
+from target_health.canaries.records import Acceptance, Answer, Known, Observation, Watch
 from target_health.canaries.skeleton import likeness
 from target_health.canaries.values import readings
 from target_health.config.canaries import CanaryPage, Check
@@ -240,6 +241,47 @@ def test_numbers_as_pages_write_them(text: str, numbers: tuple[float, ...]) -> N
 @given(st.integers(0, 10**9), st.sampled_from([",", ".", " ", "'", "\u00a0"]))
 def test_grouped_numbers_are_read_as_they_are_meant(number: int, mark: str) -> None:
     assert float(number) in readings(f"{number:,}".replace(",", mark) + " €")
+
+
+@pytest.mark.parametrize(
+    ("check", "was", "told"),
+    [
+        ({"css": "h1", "equals": "Red"}, "Red", "Blue kettle"),
+        (
+            {"css": "li", "equals": ["two", "one", "three"]},
+            "[two, one, three]",
+            "[one, two, three]",
+        ),
+        ({"css": ".price::text", "number": 10, "tolerance": 0.5}, "10 ± 0.5", "49.9 ± 0.5"),
+        ({"css": ".price::text", "range": [1, 9]}, "1 to 9", "1 to 49.9"),
+        ({"css": "li", "count": 5}, "5", "3 to 5"),
+        ({"css": "h1", "one_of": ["Red"]}, "one of Red", "one of Red, Blue kettle"),
+        ({"title": ["Pot - Shop"]}, "one of Pot - Shop", "one of Kettle - Shop"),
+        ({"status": 201}, "201", "one of 201, 200"),
+        ({"size": [1, 9]}, "1 to 9 bytes", f"1 to {len(PAGE.encode())} bytes"),
+    ],
+)
+def test_what_is_accepted_is_expected_from_then_on(
+    check: dict[str, Any], was: str, told: str
+) -> None:
+    watched = page(check)
+    [wrong] = seen(watched).checks
+    assert (wrong.outcome, wrong.expected) == ("wrong_value", was)
+    assert wrong.value is not None
+    new = new_expectation(watched.checks[0], json.loads(wrong.value))
+    accepted = Acceptance(
+        "shop.example", "kettle", wrong.check, expectation_key(watched.checks[0]), was,
+        json.dumps(new), datetime(2026, 3, 1), "Ada", "it changed",
+    )  # fmt: skip
+    [right] = seen(watched, Known({wrong.check: accepted})).checks
+    assert (right.outcome, right.expected) == ("pass", told)
+
+
+def test_there_is_nothing_to_accept_of_a_forbidden_text() -> None:
+    [wrong] = seen(page({"absent": "kettles, pots"})).checks
+    assert (wrong.outcome, wrong.value) == ("wrong_value", None)
+    with pytest.raises(ValueError, match="no value to accept"):
+        new_expectation(Check(absent="x"), "x")
 
 
 @given(st.binary(max_size=300), st.sampled_from([200, 403, 404, 500, None]))

@@ -1,21 +1,24 @@
-"""A round of canaries against a server of local sites, of which some pages hang."""
+"""A round of canaries as the DAG does it: fetched in one process, recorded in another."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from target_health.benchmarks.measuring import Report
-from target_health.canaries.runs import look
+from target_health.canaries.runs import fetch_step, record_step
 from target_health.config import load_configuration
 from target_health.paths import Home
+from target_health.times import utc_now
+
+RUN = "bench"
 
 
-def round_of_canaries(home: str, config: str) -> Report:
-    """Fetch and judge every canary; how many of each outcome, and how long the round took."""
-    began = time.monotonic()
-    observations = look(Home(Path(home)), load_configuration(Path(config)))
-    outcomes: dict[str, int] = {}
-    for seen in observations:
-        outcomes[seen.outcome] = outcomes.get(seen.outcome, 0) + 1
-    return {"seconds": time.monotonic() - began, "outcomes": outcomes}
+def fetch_round(home: str, config: str) -> Report:
+    """Fetch and judge every canary, and leave what was seen for ``record_round``."""
+    return {"canaries": fetch_step(Home(Path(home)), load_configuration(Path(config)), RUN)}
+
+
+def record_round(home: str, config: str) -> Report:
+    """Record the round, judge the sites, publish; how many of each outcome came in."""
+    report = record_step(Home(Path(home)), load_configuration(Path(config)), RUN, now=utc_now())
+    return {"outcomes": dict(report.outcomes)}

@@ -192,6 +192,8 @@ def notes_of(
     for state in fresh:
         if state.newest_outcome == "missing":
             notes.append(f"{state.page}: gone: {state.newest_detail}")
+        elif state.newest_outcome in REFUSED:
+            notes.append(f"{state.page}: {state.newest_outcome}: {state.newest_detail}")
     fine = sorted({other.route for other in others if other.newest_outcome == "pass"})
     if refused and fine:
         notes.append(f"refused through {refused[0].route}, fine through {', '.join(fine)}")
