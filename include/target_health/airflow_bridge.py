@@ -320,6 +320,11 @@ def page() -> str | None:
     """Page people about what calls for them; returns what was done."""
     if not may_act(get_current_context()):
         raise AirflowSkipException("A run over the past pages nobody")
+    return page_now()
+
+
+def page_now() -> str | None:
+    """Page people about what is due; returns what was done."""
     with told_once():
         report = job.page_step(
             Home.from_environment(),
@@ -632,6 +637,8 @@ def record_canaries() -> dict[str, int]:
             now=utc_now(),
         )
     log_lines(as_plain_text(verdict_table(report.verdicts)))
+    if any(one.deceived for one in report.verdicts):
+        page_now()
     return dict(report.outcomes)
 
 

@@ -91,9 +91,12 @@ def test_canaries_open_and_close_deceptions_of_their_own(tmp_path) -> None:
     home, at = Home(tmp_path / "home"), datetime(2026, 3, 1, 12, 15)
     configuration = configuration_with(tmp_path / "config")
     with open_writer(home) as con:
-        con.execute("CREATE TABLE canary_results (site VARCHAR, checked_at TIMESTAMP, got VARCHAR)")
         con.execute(
-            "INSERT INTO canary_results VALUES ('shop.example', ?, 'wrong_value')",
+            "INSERT INTO canary_results BY NAME SELECT '1' AS result_id, 'r' AS run_id, "
+            "'shop.example' AS site, 'kettle' AS page, 'price' AS check_name, '' AS url, "
+            "?::TIMESTAMP AS observed_at, 'direct' AS route, true AS is_production, 'fetch' AS via,"
+            "'wrong_value' AS outcome, 'wrong_value' AS page_outcome, '1' AS expected, '2' AS got, "
+            "'' AS detail, 'ok' AS verdict, [] AS evidence, observed_at AS recorded_at",
             [at - timedelta(minutes=15)],
         )
         for minutes, found in ((0, True), (15, True), (30, False), (90, False)):
@@ -104,7 +107,16 @@ def test_canaries_open_and_close_deceptions_of_their_own(tmp_path) -> None:
         ).fetchall()
     assert (kind, opened, closed) == ("deception", at, at + timedelta(minutes=90))
     assert json.loads(evidence)["canaries"] == [
-        {"checked_at": "2026-03-01T12:00:00Z", "got": "wrong_value"}
+        {
+            "observed_at": "2026-03-01T12:00:00Z",
+            "page": "kettle",
+            "check_name": "price",
+            "route": "direct",
+            "outcome": "wrong_value",
+            "expected": "1",
+            "got": "2",
+            "detail": None,
+        }
     ]
 
 

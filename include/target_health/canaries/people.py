@@ -11,6 +11,7 @@ import duckdb
 
 from target_health import job
 from target_health.canaries import storage
+from target_health.canaries.deceptions import tell_incidents
 from target_health.canaries.expectations import expectation_key, new_expectation
 from target_health.canaries.missing_answers import learn
 from target_health.canaries.outcomes import needs_skeleton
@@ -138,7 +139,8 @@ def accept(
                 states = storage.load_states(connection, [site]).values()
                 mine = [state for state in states if state.page == page]
                 storage.save_states(connection, [accepted(state, now) for state in mine])
-            judge(connection, home, setup.canaries, setup.routes)
+            verdicts = judge(connection, home, setup.canaries, setup.routes)
+        tell_incidents(connection, home, configuration, verdicts, now)
         job.publish(connection, home, configuration, now=now, control=False)
     return made
 

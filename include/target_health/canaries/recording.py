@@ -9,6 +9,7 @@ from datetime import datetime
 import duckdb
 
 from target_health.canaries import storage
+from target_health.canaries.deceptions import tell_incidents
 from target_health.canaries.landed import take_landed
 from target_health.canaries.missing_answers import learn
 from target_health.canaries.records import Observation
@@ -41,11 +42,14 @@ def record_landed(home: Home, configuration: Configuration, *, now: datetime) ->
     setup = Setup.of(configuration)
     if not any(True for _ in setup.canaries.pages()):
         return 0
-    with open_writer(home) as connection, transaction(connection):
-        seen = take_landed(connection, home, setup.canaries, now)
-        if seen:
+    with open_writer(home) as connection:
+        with transaction(connection):
+            seen = take_landed(connection, home, setup.canaries, now)
+            if not seen:
+                return 0
             enter(connection, home, setup, seen, now)
-            judge(connection, home, setup.canaries, setup.routes)
+            verdicts = judge(connection, home, setup.canaries, setup.routes)
+        tell_incidents(connection, home, configuration, verdicts, now)
     return len(seen)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from target_health import job
 from target_health.canaries import storage
+from target_health.canaries.deceptions import tell_incidents
 from target_health.canaries.landed import take_landed
 from target_health.canaries.recording import Setup, enter
 from target_health.canaries.records import Known, Observation
@@ -159,6 +160,7 @@ def record(
             enter(connection, home, setup, seen, now)
             storage.drop_old(connection, now, setup.canaries.rules.keep_days)
             verdicts = judge(connection, home, setup.canaries, setup.routes)
+        tell_incidents(connection, home, configuration, verdicts, now)
         if publish:
             job.publish(connection, home, configuration, now=now, control=False)
     outcomes = Counter(str(one.outcome) for _, one in seen)

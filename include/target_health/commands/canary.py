@@ -6,9 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
+from target_health import job
 from target_health.commands.output import console, print_json, progress_shown
 from target_health.commands.runs import Json
 from target_health.config import load_configuration
+from target_health.paging import configured_targets
 from target_health.paths import Home
 from target_health.times import utc_now
 
@@ -103,6 +105,10 @@ def run(sites: SiteNames = None, json: Json = False) -> None:
             sites=sites or None,
             now=utc_now(),
             progress=progress,
+        )
+    if any(one.deceived for one in report.verdicts):
+        job.page_step(
+            Home.from_environment(), load_configuration(), configured_targets(), now=utc_now()
         )
     if json:
         print_json({"outcomes": report.outcomes, "verdicts": report.verdicts})

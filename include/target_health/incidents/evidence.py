@@ -18,7 +18,7 @@ from target_health.warehouse.rows import rows_of
 
 SAMPLES = 10
 ROUTES_A_DIMENSION = 5
-CANARIES = 10
+CANARIES_SHOWN = 10
 
 # Fetches that failed come first, of each verdict the newest; where none failed, the newest.
 SAMPLE = """
@@ -97,6 +97,7 @@ def gather_evidence(
             "samples": samples.get(str(incident.site), []),
             "routes": routes.get(str(incident.site), []),
             "canaries": canaries_of(con, str(incident.site), as_of - DAY),
+            "canary_verdict": canary_verdict_of(con, str(incident.site)),
         }
         for incident in wanted
     }
@@ -111,24 +112,33 @@ def by_site(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     return sites
 
 
+CANARIES = """
+SELECT observed_at, page, check_name, route, outcome, expected, got, nullif(detail, '') AS detail
+FROM canary_results
+WHERE site = ? AND observed_at >= ?
+ORDER BY observed_at DESC, page, check_name, route
+LIMIT ?
+"""
+CANARY_VERDICT = """
+SELECT verdict, deceived_since, suspect_since, records_since, fetches_since, disagreement, notes
+FROM canary_verdicts
+WHERE site = ?
+"""
+
+
 def canaries_of(con: duckdb.DuckDBPyConnection, site: str, since: datetime) -> list[dict[str, Any]]:
     """The newest canary results of a site since a moment; none where no canary ever ran."""
     if not table_exists(con, "canary_results"):
         return []
-    times = [
-        row["column_name"]
-        for row in rows_of(con, "DESCRIBE canary_results")
-        if row["column_type"] == "TIMESTAMP"
-    ]
-    if not times:
-        return []
-    rows = rows_of(
-        con,
-        f"SELECT * EXCLUDE (site) FROM canary_results WHERE site = ? AND {times[0]} >= ?"
-        f" ORDER BY {times[0]} DESC LIMIT {CANARIES}",
-        [site, since],
-    )
-    return rows
+    return rows_of(con, CANARIES, [site, since, CANARIES_SHOWN])
+
+
+def canary_verdict_of(con: duckdb.DuckDBPyConnection, site: str) -> dict[str, Any] | None:
+    """What canaries say of the site as a whole, and since when its data is suspect."""
+    if not table_exists(con, "canary_verdicts"):
+        return None
+    rows = rows_of(con, CANARY_VERDICT, [site])
+    return rows[0] if rows else None
 
 
 def save_evidence(con: duckdb.DuckDBPyConnection, evidence: dict[str, dict[str, Any]]) -> None:

@@ -99,13 +99,21 @@ def record_deceptions(
     states: Mapping[str, SiteState],
     deceived: Mapping[str, bool],
     at: datetime,
+    since: Mapping[str, datetime | None] | None = None,
 ) -> tuple[Incident, ...]:
     """Open, change or close incidents of kind deception, from what canaries say of sites at ``at``.
 
-    Returns those that changed.
+    ``since`` says of a deceived site when its canaries were right last. Returns those that changed.
     """
+    began = since or {}
     standings = [
-        Standing(site, "unscored", ("deception",) if found else (), deceived=found)
+        Standing(
+            site,
+            "unscored",
+            ("deception",) if found else (),
+            deceived=found,
+            moved_at=began.get(site),
+        )
         for site, found in sorted(deceived.items())
     ]
     before = latest_incidents(con)

@@ -63,12 +63,22 @@ def body_of(incident: Incident, cause: Cause, row: dict[str, Any], link: str | N
     for fetch in (evidence.get("samples") or [])[:SAMPLES_SHOWN]:
         answer = fetch["status"] if fetch["status"] is not None else fetch["error"]
         lines.append(f"  {fetch['ts']} {answer or 'no answer'} {fetch['verdict']} {fetch['url']}")
+    lines += suspect(evidence.get("canary_verdict") or {}) if incident.kind == "deception" else []
     lines.append("Done: " + ("; ".join(map(deed, row.get("actions") or [])) or "nothing"))
     lines += to_decide(incident)
     if link:
         lines.append(f"Answer: {link}")
     lines.append(f"Evidence: target-health incidents show {incident.incident_id}")
     return "\n".join(lines)
+
+
+def suspect(verdict: dict[str, Any]) -> list[str]:
+    """Since when data is suspect, how much of it there is, and which values were wrong."""
+    if not verdict:
+        return []
+    since = verdict["suspect_since"] or "ever: no canary was right before"
+    told = f"{verdict['records_since']} records, {verdict['fetches_since']} pages"
+    return [f"Suspect: what was collected since {since} ({told})", *verdict["notes"]]
 
 
 def deed(action: dict[str, Any]) -> str:
@@ -91,4 +101,10 @@ def to_decide(incident: Incident) -> list[str]:
         ]
     if incident.kind == "route":
         return ["Decide: repair or replace the route; sites were not slowed for it."]
+    if incident.kind == "deception":
+        return [
+            "Decide: whether to pause the site, and what becomes of what was collected since. If a "
+            "value rightly changed:",
+            f"Or: target-health canary accept {incident.site} PAGE --by NAME --why TEXT",
+        ]
     return ["Decide: whether to pause the site, and whether what was collected can be trusted."]
