@@ -35,27 +35,28 @@ def full_home(home: Home, tmp_path_factory: pytest.TempPathFactory) -> Home:
     return changed_copy(home, tmp_path_factory.mktemp("full"), *OTHER_TABLES)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def open_dashboard() -> Iterator[Open]:
-    """A client for a home's dashboard, mounted as Airflow mounts it."""
-    opened: list[FastAPI] = []
+    """A client for a home's dashboard, mounted as Airflow mounts it; one dashboard a home."""
+    apps: dict[Path, FastAPI] = {}
 
     def open_it(home: Home, person: str | None = "kim", accept: str = "text/html") -> TestClient:
-        app = make_app(home, Access(visitor, lambda place: f"/auth/login?next={place}"))
-        opened.append(app)
+        if home.root not in apps:
+            apps[home.root] = make_app(
+                home, Access(visitor, lambda place: f"/auth/login?next={place}")
+            )
         outer = FastAPI()
-        outer.mount("/target-health", app)
+        outer.mount("/target-health", apps[home.root])
         headers = {"accept": accept} | ({"x-person": person} if person else {})
         return TestClient(
             outer,
             base_url="http://testserver/target-health/",
             headers=headers,
             follow_redirects=False,
-            raise_server_exceptions=True,
         )
 
     yield open_it
-    for app in opened:
+    for app in apps.values():
         app.state.published.close()
 
 

@@ -36,6 +36,7 @@ def standing(snapshot: Snapshot) -> dict[str, Any]:
 
 def site_data(snapshot: Snapshot, name: str, days: int) -> dict[str, Any]:
     row = sites.site_row(snapshot, name)
+    fleets.add_lately(snapshot, [row])
     span = sites.span_of(row, days)
     return {
         "site": row,

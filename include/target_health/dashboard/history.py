@@ -23,8 +23,6 @@ SCORE_COLUMNS = (
     "base_soft_block_rate",
     "p95_latency_ms",
     "base_p95_latency_ms",
-    "parser_health",
-    "served_share",
 )
 # More points than a screen has pixels say nothing more: longer spans are drawn in stretches.
 MOST_POINTS = 1500
@@ -32,9 +30,12 @@ MOST_POINTS = 1500
 
 def history(snapshot: Snapshot, span: sites.Span) -> dict[str, Any]:
     """Scores and windows by column, actions and incidents as rows, all within the span."""
-    scores = sites.scores(snapshot, span)
-    windows = sites.windows(snapshot, span)
     verdicts = sites.verdict_columns()
+    # Named, so that of a large table no more columns are read than are drawn.
+    scores = sites.scores(snapshot, span, ", ".join(SCORE_COLUMNS))
+    windows = sites.windows(
+        snapshot, span, ", ".join(("window_start", "window_end", *verdicts.values()))
+    )
     return {
         "site": span.site,
         "start": span.start,

@@ -14,7 +14,7 @@ import duckdb
 from target_health.commands.status import arithmetic
 from target_health.config import load_configuration
 from target_health.dashboard.database import OtherSchema, Row, Snapshot
-from target_health.dashboard.fleet import add_lately, fleet_source, version_of
+from target_health.dashboard.fleet import fleet_source, version_of
 from target_health.errors import TargetHealthError
 from target_health.times import HOUR, floor_hour
 from target_health.verdicts import VERDICTS
@@ -48,7 +48,6 @@ def site_row(snapshot: Snapshot, site: str) -> Row:
     row = snapshot.row(f"SELECT * FROM {fleet_source(snapshot)} WHERE site = ?", [site])
     if row is None:
         raise NoSuchSite(site)
-    add_lately(snapshot, [row])
     return row
 
 
@@ -58,11 +57,13 @@ def span_of(row: Row, days: int) -> Span:
     return Span(row["site"], end - timedelta(days=days), end)
 
 
-def scores(snapshot: Snapshot, span: Span) -> list[Row]:
+def scores(
+    snapshot: Snapshot, span: Span, columns: str = "* EXCLUDE (site, config_version)"
+) -> list[Row]:
     """Every score of the span under the numbers in force, oldest first."""
     return snapshot.rows(
-        """
-        SELECT * EXCLUDE (site, config_version)
+        f"""
+        SELECT {columns}
         FROM site_scores
         WHERE
             window_start >= ?
@@ -75,11 +76,11 @@ def scores(snapshot: Snapshot, span: Span) -> list[Row]:
     )
 
 
-def windows(snapshot: Snapshot, span: Span) -> list[Row]:
+def windows(snapshot: Snapshot, span: Span, columns: str = "* EXCLUDE (site)") -> list[Row]:
     """What was served in each window of the span, oldest first."""
     return snapshot.rows(
-        """
-        SELECT * EXCLUDE (site)
+        f"""
+        SELECT {columns}
         FROM site_windows
         WHERE window_start >= ? AND window_end <= ? AND site = ?
         ORDER BY window_start
