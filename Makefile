@@ -35,7 +35,7 @@ airflow: setup ## Run an airflow command: make airflow ARGS="dags list"
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" airflow $(ARGS)
 
 test: setup-dev ## Run the tests (ARGS="tests/dags -k name" for some)
-	@$(PYTHON) -m pytest $(ARGS)
+	@$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: setup-dev ## Lint Python and SQL, check formats and types
 	@$(VENV)/bin/ruff check .
@@ -82,10 +82,14 @@ $(STAMPS)/server: requirements-server.txt $(STAMPS)/runtime
 $(STAMPS)/dev: requirements-dev.txt $(STAMPS)/runtime
 	@$(call install,requirements-dev.txt)
 
-# Install a requirements file; counts what pip collects, and shows the rest only on failure.
+# Install a requirements file with uv, or with pip where uv cannot: behind an index that only pip's
+# own configuration names, say. Pip's lines are counted, and the rest is shown only on failure.
 define install
 mkdir -p $(STAMPS); log=$(STAMPS)/pip.log; total=$$(grep -c '==' $(1)); \
 echo "Installing $(1): $$total packages"; \
+if $(PYTHON) -m pip install --quiet --no-input "$$(grep -oE '^uv==[0-9.]+' requirements-dev.txt)" >$$log 2>&1 \
+  && UV_LINK_MODE=copy $(VENV)/bin/uv pip install --quiet --python $(PYTHON) -r $(1) >>$$log 2>&1; \
+then touch $@; exit 0; fi; \
 $(PYTHON) -m pip install --progress-bar off --no-input -r $(1) 2>&1 | tee $$log | \
   awk -v total=$$total '/^(Collecting|Requirement already)/ { if (++n % 20 == 0 && n < total) { print "  " n " of " total; fflush() } } /^Installing collected/ { print "  all collected, installing"; fflush() }' \
   || { tail -n 15 $$log >&2; exit 1; }; \

@@ -19,10 +19,12 @@ from airflow.providers.standard.triggers.hitl import HITLTrigger
 from airflow.sdk import Asset, Connection, Context, ObjectStoragePath, Param, get_current_context
 from airflow.sdk.configuration import conf
 from airflow.sdk.exceptions import (
+    AirflowException,
     AirflowFailException,
     AirflowNotFoundException,
     AirflowSkipException,
 )
+from airflow.sdk.io import has_fs
 
 from target_health import human_steps, job
 from target_health.config import load_configuration
@@ -522,11 +524,46 @@ def file_review(answer: dict[str, Any]) -> str:
 def object_storage(url: str) -> tuple[Any, str]:
     """The fsspec file system of a URL that names an Airflow connection, and the path inside it.
 
-    As in ``s3://crawler_logs@bucket/prefix``: the credentials are the connection's. Raises
-    ``ValueError`` or ``ImportError`` where no installed provider knows the scheme.
+    As in ``s3://crawler_logs@bucket/prefix``: the credentials are the connection's. Where no
+    installed provider knows ``s3``, s3fs is opened with the ``aws`` connection's own fields.
+    Raises ``ValueError`` or ``ImportError`` where the scheme or the connection is not known.
     """
-    place = ObjectStoragePath(url)
-    return place.fs, place.path
+    scheme, _, rest = url.partition("://")
+    connection_id, _, path = rest.partition("@")
+    try:
+        if scheme in ("s3", "s3a") and not has_fs(scheme):
+            return s3_file_system(Connection.get(connection_id)), path
+        place = ObjectStoragePath(url)
+        return place.fs, place.path
+    except AirflowException as problem:
+        raise ValueError(str(problem)) from None
+
+
+def s3_file_system(connection: Connection) -> Any:
+    """s3fs with the key, secret, token, region, endpoint or profile of an ``aws`` connection.
+
+    Raises ``ValueError`` for one that takes on a role: only Airflow's Amazon provider does that.
+    """
+    import s3fs
+
+    more = connection.extra_dejson
+    if more.get("role_arn"):
+        raise ValueError(
+            f"the connection {connection.conn_id!r} has a role_arn: install "
+            "apache-airflow-providers-amazon[s3fs], which takes on roles"
+        )
+    services = more.get("service_config") or {}
+    endpoint = (services.get("s3") or {}).get("endpoint_url") or more.get("endpoint_url")
+    region = more.get("region_name")
+    return s3fs.S3FileSystem(
+        key=connection.login or more.get("aws_access_key_id"),
+        secret=connection.password or more.get("aws_secret_access_key"),
+        token=more.get("aws_session_token"),
+        profile=more.get("profile_name"),
+        endpoint_url=endpoint,
+        client_kwargs={"region_name": region} if region else {},
+        skip_instance_cache=True,
+    )
 
 
 def log_lines(text: str) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import duckdb
 import typer
 
 from target_health.errors import TargetHealthError
+from target_health.paths import Home
 
 EXIT_FAILED, EXIT_USAGE = 1, 2
 
@@ -76,7 +78,9 @@ def exit_status(arguments: list[str]) -> int:
         return complain(usage_message(problem), EXIT_USAGE)
     except BrokenPipeError:
         return 0
-    except (OSError, duckdb.Error) as problem:
+    except OSError as problem:
+        return complain(os_message(problem), EXIT_FAILED)
+    except duckdb.Error as problem:
         return complain(f"{type(problem).__name__}: {problem}", EXIT_FAILED)
     return result if isinstance(result, int) else 0
 
@@ -85,6 +89,17 @@ def usage_message(problem: typer.TyperException) -> str:
     """What is wrong with the arguments, as typer words it."""
     words = getattr(problem, "format_message", None)
     return words() if words else str(problem)
+
+
+def os_message(problem: OSError) -> str:
+    """What the system refused, and the setting to change where it is a matter of place."""
+    if not isinstance(problem.filename, str) or not problem.strerror:
+        return f"{type(problem).__name__}: {problem}"
+    message = f"{problem.filename}: {problem.strerror.lower()}"
+    home = Home.from_environment().root
+    if Path(problem.filename).is_relative_to(home):
+        message += f"; set TARGET_HEALTH_HOME (now {home}) to a directory that can be written"
+    return message
 
 
 def complain(message: str, status: int) -> int:

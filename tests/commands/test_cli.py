@@ -155,6 +155,7 @@ def test_backfill_under_other_numbers_stands_beside_the_active_scores(
     other = tmp_path / "other.yaml"
     other.write_text("min_requests: 10\n")
     report = json_of(["backfill", *TIMES, "--config", str(other)], capsys)
+    assert report["config_changes"] == {"min_requests": {"active": 50, "config": 10}}
     (row,) = json_of(["status"], capsys)
     assert row["config_version"] != report["config_version"]
     assert not (home / "control" / "crawl_control.json").exists()
@@ -177,3 +178,32 @@ def test_a_run_into_the_future_does_not_act(log: Path, capsys: pytest.CaptureFix
     assert "future" in capsys.readouterr().err
     assert exit_status(["run", *TIMES]) == 0
     assert "ends more than 2 hours from the clock" in capsys.readouterr().out
+
+
+def test_backfill_says_what_of_another_configuration_had_an_effect(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    json_of(["backfill", *TIMES], capsys)
+    other = tmp_path / "other.yaml"
+    other.write_text("window_minutes: 60\n")
+    assert exit_status(["backfill", *TIMES, "--config", str(other)]) == 0
+    shown = capsys.readouterr().out
+    assert "--config changes window_minutes auto → 60; every other number is the active" in shown
+    assert "so window_minutes changed none of them" in shown
+
+
+def test_places_that_cannot_be_used_are_one_plain_line(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config" / "scoring.yaml").mkdir()
+    assert exit_status(["land"]) == 2
+    errors = capsys.readouterr().err
+    assert errors.endswith("scoring.yaml: cannot be read: is a directory, not a file\n")
+    (tmp_path / "config" / "scoring.yaml").rmdir()
+    home.write_text("a file")
+    for command in (["land"], ["run", *TIMES], ["control", "show"]):
+        assert exit_status(command) == 1
+        errors = capsys.readouterr().err
+        assert errors.count("\n") == 1
+        assert "Error" not in errors
+        assert f"set TARGET_HEALTH_HOME (now {home})" in errors

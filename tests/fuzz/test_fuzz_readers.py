@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from target_health.paths import PROJECT_ROOT
 from tests.fuzz.fuzz_readers import SEEDS, TOKENS, Checker, run_random
 
 
 def test_mutations_of_every_format() -> None:
     assert run_random(60, seed=7, rounds=150) > 0
+
+
+def test_guided_by_coverage() -> None:
+    pytest.importorskip("atheris", reason="atheris has no wheel for this Python or system")
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.fuzz.guided", "-runs=40", "-seed=7"],
+        cwd=PROJECT_ROOT,
+        env=os.environ | {"PYTHONPATH": f"{PROJECT_ROOT / 'include'}:{PROJECT_ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert "cov:" in run.stderr
 
 
 @pytest.fixture(scope="module")

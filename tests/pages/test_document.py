@@ -178,3 +178,29 @@ def test_any_bytes_give_a_verdict(body: bytes, content_type: str) -> None:
 def test_any_markup_gives_the_same_verdict_twice(text: str) -> None:
     body = text.encode()
     assert classify(Response(200, body)) == classify(Response(200, body))
+
+
+@pytest.mark.parametrize("charset", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_wide_charsets_are_pages_too(charset: str) -> None:
+    document = Document("<html><title>Größe</title><p>Grün</p></html>".encode(charset))
+    assert (document.kind, document.title, document.text) == ("html", "Größe", "Grün")
+
+
+def test_few_western_letters_that_claim_to_be_utf_8() -> None:
+    page = "<html><meta charset=utf-8><title>Página não encontrada</title></html>"
+    assert Document(page.encode("latin-1")).title == "Página não encontrada"
+    czech = "<html lang=cs><title>Stránka nenalezena</title><p>Stránka je zřejmě smazaná</p></html>"
+    assert Document(czech.encode("cp1250")).text == "Stránka je zřejmě smazaná"
+
+
+def test_headings_that_link_to_other_pages_are_theirs() -> None:
+    document = Document(
+        b"<h1>News</h1><h2><a href='/1'>Page not found</a></h2><a href='/2'><h3>Gone</h3></a>"
+        b"<h2>By <a href='/ann'>Ann</a></h2>"
+    )
+    assert document.headings == ["News", "By Ann"]
+
+
+def test_neighbours_set_apart_by_style_are_words() -> None:
+    document = Document(b"<div><span>404</span><span>Page not found</span></div><b>4<i>0</i>4</b>")
+    assert [block.text for block in document.layout.blocks] == ["404 Page not found", "404"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from target_health import job
 from target_health.commands.output import console, print_json, progress_shown
-from target_health.config import load_configuration
+from target_health.config import Configuration, load_configuration
+from target_health.config.scoring import Scoring
 from target_health.decisions import Action
 from target_health.landing import LandingReport
 from target_health.paths import Home
@@ -22,6 +23,9 @@ Inbox = Annotated[
     str | None,
     typer.Option("--inbox", help="Directory or fsspec URL to land from, instead of the inbox."),
 ]
+
+#: Numbers by which windows are made, not scored.
+WINDOW_NUMBERS = ("window_minutes", "soft_block_", "route_")
 
 
 def land(inbox: Inbox = None, json: Json = False) -> None:
@@ -88,7 +92,7 @@ def backfill(
             active=active if other else None,
             progress=progress,
         )
-    report_run(report, json, version=other.version if other else None)
+    report_run(report, json, other=other, active=active)
 
 
 def print_landing(report: LandingReport) -> None:
@@ -98,7 +102,15 @@ def print_landing(report: LandingReport) -> None:
         shown.print(line, markup=False, soft_wrap=True)
 
 
-def report_run(report: job.RunReport, json: bool, version: str | None = None) -> None:
+def report_run(
+    report: job.RunReport,
+    json: bool,
+    *,
+    other: Configuration | None = None,
+    active: Configuration | None = None,
+) -> None:
+    """What a run did; ``other`` is the configuration that it scored under beside ``active``."""
+    changes = changed_numbers(active.scoring, other.scoring) if active and other else {}
     if json:
         print_json(
             {
@@ -107,7 +119,8 @@ def report_run(report: job.RunReport, json: bool, version: str | None = None) ->
                 "acted": report.acted,
                 "landing": report.landing.as_json() if report.landing else None,
                 "modelled_until": report.modelled_until,
-                "config_version": version,
+                "config_version": other.version if other else None,
+                "config_changes": changes if other else None,
                 "actions": report.actions,
                 "paging": report.paging,
             }
@@ -120,13 +133,39 @@ def report_run(report: job.RunReport, json: bool, version: str | None = None) ->
         shown.print("No windows yet: nothing was landed before the end of the range.")
         return
     shown.print(f"Windows and scores are made until {iso(report.modelled_until)}.", markup=False)
-    if version:
-        shown.print(f"Scored under config_version {version}.", markup=False)
+    if other:
+        for line in (f"Scored under config_version {other.version}.", *told_changes(changes)):
+            shown.print(line, markup=False, soft_wrap=True)
     shown.print(report.why_it_acts, markup=False, soft_wrap=True)
     for action in report.actions:
         shown.print(action_line(action), markup=False, soft_wrap=True)
     for line in report.paging.lines() if report.paging else []:
         shown.print(line, markup=False, soft_wrap=True)
+
+
+def changed_numbers(active: Scoring, other: Scoring) -> dict[str, dict[str, Any]]:
+    """The numbers in which two differ, by name: ``{"active": …, "config": …}``."""
+    before, after = active.model_dump(mode="json"), other.model_dump(mode="json")
+    return {
+        name: {"active": before[name], "config": after[name]}
+        for name in before
+        if before[name] != after[name]
+    }
+
+
+def told_changes(changes: dict[str, dict[str, Any]]) -> list[str]:
+    """What ``--config`` changed; and what of it had no effect, as windows stay as they are."""
+    if not changes:
+        return ["--config changes no number: these are the active numbers, scored again."]
+    told = ", ".join(f"{name} {was['active']} → {was['config']}" for name, was in changes.items())
+    lines = [f"--config changes {told}; every other number is the active one."]
+    of_windows = [name for name in changes if name.startswith(WINDOW_NUMBERS)]
+    if of_windows:
+        lines.append(
+            f"Windows stay as they are, so {', '.join(of_windows)} changed none of them: set it "
+            "in scoring.yaml and run backfill without --config to make windows anew."
+        )
+    return lines
 
 
 def action_line(action: Action) -> str:

@@ -43,7 +43,10 @@ def read_yaml(path: Path) -> dict[str, Any]:
         return {}
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=PlainLoader)
-    except (yaml.YAMLError, UnicodeDecodeError, OSError) as problem:
+    except OSError as problem:
+        what = "is a directory, not a file" if path.is_dir() else problem.strerror
+        raise ConfigurationError(f"{path}: cannot be read: {what}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as problem:
         detail = " ".join(str(problem).split())
         raise ConfigurationError(f"{path}: cannot be read as YAML: {detail}") from None
     if content is None:

@@ -55,9 +55,13 @@ UNITS = {"s": 1000.0, "ms": 1.0, "us": 0.001}
 
 
 class Column(Section):
-    """One column of a log, with the unit of its numbers where it matters (latency)."""
+    """One column of a log, with the unit of its numbers where it matters (latency).
+
+    ``time`` names the column with the time of day, where ``column`` has the date alone (ts).
+    """
 
     column: str = Field(min_length=1)
+    time: str | None = Field(default=None, min_length=1)
     unit: Literal["s", "ms", "us"] | None = None
 
 

@@ -270,6 +270,7 @@ def _enter(
         counts: list[tuple[str, str | None, int]] = [("row", None, part.rows)]
         counts += [("skipped", reason, count) for reason, count in part.skipped.items()]
         counts += [("quarantined", reason, count) for reason, count in part.quarantined.items()]
+        counts += [("quarantined", reason, -count) for reason, count in part.taken_back.items()]
         for outcome, reason, count in counts:
             if count:
                 entries.insert("landing_counts", now, part.source_name, outcome, reason, count)

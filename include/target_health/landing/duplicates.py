@@ -39,9 +39,10 @@ def drop_duplicates(
 ) -> pa.Table | None:
     """Take rows out of ``ready`` whose event is already there or landed; counts them as skipped.
 
-    A given ``event_id`` counts once a source. A file that begins like a landed content is a copy
-    of it as far as they agree: when it agrees whole, or for ``COPIED_LINES`` and more. Returns
-    the keys of the given ids to remember.
+    A given ``event_id`` counts once a source, as two sources may number their events alike; in
+    another source it is the same event when time and URL agree too. A file that begins like a
+    landed content is a copy of it as far as they agree: when it agrees whole, or for
+    ``COPIED_LINES`` and more. Returns the keys of the given ids to remember.
     """
     given = staging.has_given_ids()
     twins = [part.number for part in parts if part.twin]
@@ -52,6 +53,12 @@ def drop_duplicates(
             "(PARTITION BY source, event_id ORDER BY file_number, line) AS place "
             "FROM ready WHERE id_was_given) WHERE place > 1"
         )
+        if len({part.source_name for part in parts}) > 1:
+            staging.query(
+                "INSERT INTO doubles SELECT rowid FROM (SELECT rowid, row_number() OVER "
+                "(PARTITION BY event_id, ts, url ORDER BY file_number, line) AS place "
+                "FROM ready WHERE id_was_given) WHERE place > 1"
+            )
         _known_keys(warehouse, staging)
     if twins:
         staging.query(
@@ -129,7 +136,8 @@ def _in_lake(
         f"INSERT INTO doubles SELECT rowid FROM ready WHERE {asked} AND EXISTS (SELECT 1 FROM "
         f"read_parquet([{files}], hive_partitioning = false) AS landed "
         "WHERE landed.event_id = ready.event_id "
-        "AND (landed.source = ready.source OR NOT ready.id_was_given))"
+        "AND (NOT ready.id_was_given OR landed.source = ready.source "
+        "OR (landed.ts = ready.ts AND landed.url = ready.url)))"
     )
 
 

@@ -11,6 +11,8 @@ import xxhash
 
 from target_health.landing.ledger import HEAD, Mark
 from target_health.readers.lines import Position
+from target_health.readers.raw import Reading
+from target_health.readers.recognise import reader_for
 from target_health.readers.streams import UTF16_MARKS, Content, open_content
 
 #: Decompressed bytes that recognition looks at.
@@ -105,11 +107,39 @@ def find_landed(file: BinaryIO, head: Head, candidates: Sequence[Mark]) -> Lande
     return _streamed(file, short + long)
 
 
+def states_of(file: BinaryIO, head: Head, candidates: Sequence[Mark]) -> list[Mark]:
+    """All the landed contents that this file's begins with."""
+    if head.whole:
+        return [
+            mark
+            for mark in candidates
+            if xxhash.xxh3_128_hexdigest(head.data[: mark.byte_count]) == mark.digest
+        ]
+    at, _ = _hashed(file, sorted({mark.byte_count for mark in candidates}))
+    return [
+        mark
+        for mark in candidates
+        if mark.byte_count in at and at[mark.byte_count].hexdigest() == mark.digest
+    ]
+
+
 def _streamed(file: BinaryIO, candidates: Sequence[Mark]) -> Landed | None:
     """Hash through the content, looking at every length that a candidate has."""
-    cuts = sorted(
-        {mark.byte_count for mark in candidates} | {mark.resume_at for mark in candidates}
-    )
+    cuts = {mark.byte_count for mark in candidates} | {mark.resume_at for mark in candidates}
+    at, done = _hashed(file, sorted(cuts))
+    found = [
+        mark
+        for mark in candidates
+        if mark.byte_count in at and at[mark.byte_count].hexdigest() == mark.digest
+    ]
+    if not found:
+        return None
+    mark = max(found, key=lambda mark: mark.byte_count)
+    return Landed(mark, _position(mark, at[mark.resume_at]), done > mark.byte_count)
+
+
+def _hashed(file: BinaryIO, cuts: list[int]) -> tuple[dict[int, xxhash.xxh3_128], int]:
+    """The digests of the content's beginnings of these lengths, and how far it was read."""
     hasher = xxhash.xxh3_128()
     at: dict[int, xxhash.xxh3_128] = {}
     done = 0
@@ -130,18 +160,28 @@ def _streamed(file: BinaryIO, candidates: Sequence[Mark]) -> Landed | None:
         if cut is None and done > cuts[-1]:
             break
     close(blocks)
-    found = [
-        mark
-        for mark in candidates
-        if mark.byte_count in at and at[mark.byte_count].hexdigest() == mark.digest
-    ]
-    if not found:
-        return None
-    mark = max(found, key=lambda mark: mark.byte_count)
-    return Landed(mark, _position(mark, at[mark.resume_at]), done > mark.byte_count)
+    return at, done
 
 
 def _position(mark: Mark, hasher: xxhash.xxh3_128) -> Position:
     return Position(
         mark.resume_at, mark.line_count, mark.stretch, mark.key, mark.first_line, hasher
     )
+
+
+def count_lines(file: BinaryIO, reading: Reading | None = None) -> int:
+    """Lines of a content, an unfinished last one too; one for what cannot be read at all.
+
+    Where a reading is known they are counted as its reader would: a CSV's header is none, and a
+    record over several lines is one.
+    """
+    _, blocks = content_from(file, 0)
+    if reading is None:
+        lines, last = 0, b"\n"
+        for block in blocks:
+            lines += block.count(b"\n")
+            last = block[-1:] or last
+        return max(lines + (last != b"\n"), 1)
+    reader = reader_for(reading)
+    found = reader.chunks(blocks, Position(), max_line=1 << 62, take_open_end=lambda: True)
+    return max(sum(reader.count(chunk) for chunk in found), 1)

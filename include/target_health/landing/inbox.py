@@ -22,7 +22,10 @@ NO_DIRECTORY = "inbox"
 
 @dataclass(frozen=True, slots=True)
 class InboxFile:
-    """One file: ``path`` names it for people and the ledger, ``name`` is relative to the inbox."""
+    """One file: ``path`` names it for people and the ledger, ``name`` is relative to the inbox.
+
+    ``opener`` opens what ``path`` alone cannot: a remote file, or one whose name is no text.
+    """
 
     path: str
     name: str
@@ -114,13 +117,20 @@ def _local(inbox: Path) -> Iterator[InboxFile]:
 def local_file(path: Path, name: str) -> InboxFile:
     """A file of this machine, under its name in the inbox."""
     status = path.stat()
+    shown, shown_name = printable(str(path)), printable(name)
     return InboxFile(
-        str(path),
-        name,
+        shown,
+        shown_name,
         status.st_size,
         datetime.fromtimestamp(status.st_mtime, UTC).replace(tzinfo=None),
         f"{status.st_size}:{status.st_mtime_ns}:{status.st_ino}",
+        None if shown == str(path) else lambda _path, _mode: open(path, "rb", buffering=0),
     )
+
+
+def printable(name: str) -> str:
+    """A file's name as text; bytes that are not UTF-8 as ``\\xff``."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def _remote(system: FileSystem, root: str, url: str) -> Iterator[InboxFile]:

@@ -15,7 +15,7 @@ from target_health.config.sources import Source, Sources
 from target_health.landing import lake
 from target_health.landing.batch import Batch, commit
 from target_health.landing.bodies import Bodies
-from target_health.landing.files import Landed, content_from, find_landed, read_head
+from target_health.landing.files import Landed, count_lines, find_landed, read_head
 from target_health.landing.inbox import InboxFile
 from target_health.landing.ledger import (
     HEAD,
@@ -24,11 +24,13 @@ from target_health.landing.ledger import (
     dump_reading,
     load_reading,
     mark_at,
+    read_under,
 )
 from target_health.landing.line_intake import LineIntake
 from target_health.landing.normalise import Rules
 from target_health.landing.parquet_intake import open_parquet
 from target_health.landing.quarantine import Spool
+from target_health.landing.read_again import lines_again, records_again
 from target_health.landing.redact import Redaction
 from target_health.landing.report import LandingReport, SourceReport
 from target_health.landing.staging import FilePart, Staging
@@ -117,7 +119,7 @@ class Intake:
         name them as bodies.
         """
         fingerprint = self.sources.fingerprint(file.source)
-        if self.ledger.unchanged(file.path, file.version, fingerprint):
+        if self.ledger.unchanged(file.path, file.version, fingerprint, file.source):
             if self.ledger.was_refused(file.path):
                 self._undecided.append(file)
             return
@@ -167,10 +169,12 @@ class Intake:
         if landed is not None and landed.mark.open_line and self.ledger.is_expected(landed.mark):
             self.flush()
             landed = find_landed(handle, head, self.ledger.candidates(head.digest))
-        if landed is not None and not landed.more:
-            self._seen(file, fingerprint)
-            return
         source = self.sources.source(file.source)
+        if landed is not None and read_under(landed.mark) != fingerprint:
+            lines_again(self, file, handle, head, landed, source, fingerprint)
+        if landed is not None and not landed.more:
+            self._passed_over(file, fingerprint)
+            return
         reading = load_reading(landed.mark.reading, fingerprint) if landed else None
         if reading is None:
             recognised = recognise(file.name, head.lines, source)
@@ -258,18 +262,22 @@ class Intake:
             size += len(block)
         head_digest = xxhash.xxh3_128_hexdigest(head)
         digest = hasher.hexdigest()
-        if any(
-            mark.byte_count == size and mark.digest == digest
-            for mark in self.ledger.candidates(head_digest)
-        ):
-            self._seen(file, fingerprint)
+        marks = self.ledger.candidates(head_digest)
+        landed = [mark for mark in marks if (mark.byte_count, mark.digest) == (size, digest)]
+        again = landed and self.ledger.quarantined(file.source, fingerprint).get(digest[:16])
+        if landed and not again:
+            self._passed_over(file, fingerprint)
             return
         with open_parquet(file, handle, lake.drafts(self.home), source) as opened:
             if isinstance(opened, Refusal):
                 if not young:
-                    self._refuse(file, handle, opened, fingerprint, count_lines=False)
+                    self._refuse(file, handle, opened, fingerprint, by_lines=False)
                 return
             self.accepted(file)
+            if landed:
+                records_again(self, file, opened, source, landed[0], head_digest, fingerprint)
+                self._passed_over(file, fingerprint)
+                return
             chain = int(digest[:16], 16)
             position = Position(size, opened.rows, 0, chain, chain, hasher)
             step = self.sources.batch_rows
@@ -279,7 +287,12 @@ class Intake:
                 part.twin = self.ledger.goes_beyond(chain, 0)
                 if last > first:
                     self.staging.add_records(
-                        part, opened.raw_sql(first, last), first + 1, last, chain
+                        part,
+                        opened.raw_sql(first, last),
+                        first + 1,
+                        last,
+                        chain,
+                        opened.records_sql(first, last),
                     )
                 self.check_clock(file, part)
                 part.spool.name(f"{digest[:16]}-{first + 1}-{last}")
@@ -321,6 +334,12 @@ class Intake:
             lambda ledger: ledger.saw(file.path, file.version, fingerprint, "landed", self.now)
         )
 
+    def _passed_over(self, file: InboxFile, fingerprint: str) -> None:
+        """All of the file was landed before, from it or from another."""
+        if not self.ledger.has_seen(file.path):
+            self.report.source(file.source).copies.append(file.name)
+        self._seen(file, fingerprint)
+
     def note(self, file: InboxFile, text: str) -> None:
         self.report.source(file.source).note(f"{file.name} {text}")
 
@@ -331,10 +350,10 @@ class Intake:
         refusal: Refusal,
         fingerprint: str,
         *,
-        count_lines: bool = True,
+        by_lines: bool = True,
     ) -> None:
         """Quarantine a file as a whole, until it or its source's entry changes."""
-        lines = _count_lines(handle) if count_lines else 1
+        lines = count_lines(handle, refusal.reading) if by_lines else refusal.records
         self.note(file, refusal.reason)
         part = self.part(file, self.sources.source(file.source), Reading("refused"))
         part.quarantined[refusal.reason.partition(" (")[0].partition(":")[0]] += lines
@@ -362,13 +381,3 @@ def _refused_name(file: InboxFile) -> str:
 def _is_compressed(handle: BinaryIO) -> bool:
     handle.seek(0)
     return open_content(handle).compressed
-
-
-def _count_lines(handle: BinaryIO) -> int:
-    """Lines of a content, the unfinished last one too; one for what cannot be read at all."""
-    _, blocks = content_from(handle, 0)
-    lines, last = 0, b"\n"
-    for block in blocks:
-        lines += block.count(b"\n")
-        last = block[-1:] or last
-    return max(lines + (last != b"\n"), 1)

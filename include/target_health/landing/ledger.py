@@ -44,15 +44,38 @@ class Ledger:
                 "SELECT path, version, fingerprint, state FROM inbox_files"
             ).fetchall()
         }
+        self._held: dict[str, list[str]] = {}
+        for path, source in connection.execute(
+            "SELECT path, source FROM quarantine_files WHERE path NOT LIKE '%/refused-%'"
+        ).fetchall():
+            self._held.setdefault(source, []).append(path)
 
-    def unchanged(self, path: str, version: str, fingerprint: str) -> bool:
-        """The file was dealt with as it is now; a refused one also under this configuration."""
+    def unchanged(self, path: str, version: str, fingerprint: str, source: str) -> bool:
+        """The file was dealt with as it is now; also under this configuration, if it matters.
+
+        It does for a refused file, and for any while its source has lines in quarantine.
+        """
         seen = self._seen.get(path)
         return (
             seen is not None
             and seen[0] == version
-            and (seen[2] == "landed" or seen[1] == fingerprint)
+            and (seen[1] == fingerprint or (seen[2] == "landed" and source not in self._held))
         )
+
+    def quarantined(self, source: str, fingerprint: str) -> dict[str, list[str]]:
+        """The source's files of quarantined lines that were not read under this configuration.
+
+        By the first 16 digits of the digest of the content that they are of.
+        """
+        found: dict[str, list[str]] = {}
+        for path in self._held.get(source, ()):
+            stem = path.rpartition("/")[2].removesuffix(".jsonl")
+            if not stem.endswith(f"-again-{fingerprint}"):
+                found.setdefault(stem[:16], []).append(path)
+        return found
+
+    def has_seen(self, path: str) -> bool:
+        return path in self._seen
 
     def was_refused(self, path: str) -> bool:
         return path in self._seen and self._seen[path][2] == "refused"
@@ -110,6 +133,10 @@ class Ledger:
     def mark(self, mark: Mark, head_digest: str, now: datetime) -> None:
         """Inside a transaction: the content is landed up to here."""
         self._connection.execute(
+            "DELETE FROM landed_contents WHERE byte_count = ? AND digest = ?",
+            [mark.byte_count, mark.digest],
+        )
+        self._connection.execute(
             "INSERT INTO landed_contents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 mark.byte_count,
@@ -155,6 +182,11 @@ def mark_at(
     )
 
 
+def read_under(mark: Mark) -> str | None:
+    """The configuration of its source under which a content was read."""
+    return None if mark.reading is None else str(json.loads(mark.reading)["fingerprint"])
+
+
 def dump_reading(reading: Reading, fingerprint: str) -> str:
     return json.dumps({"fingerprint": fingerprint, **asdict(reading)})
 
@@ -167,7 +199,7 @@ def load_reading(text: str | None, fingerprint: str) -> Reading | None:
     if content.pop("fingerprint") != fingerprint:
         return None
     columns = {
-        name: Column(tuple(column["path"]), column["factor"])
+        name: Column(tuple(column["path"]), column["factor"], tuple(column.get("clock", ())))
         for name, column in content.pop("columns").items()
     }
     content["header"] = tuple(content["header"])

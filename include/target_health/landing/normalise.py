@@ -41,6 +41,10 @@ FORMATS_WITH_ZONE = (
     "%Y%m%dT%H%M%SZ",
 )
 FORMATS_WITHOUT_ZONE = (
+    "%d.%m.%Y %H:%M:%S",
+    "%d.%m.%Y %H:%M:%S.%f",
+    "%d.%m.%Y, %H:%M:%S",
+    "%d.%m.%Y %H:%M",
     "%Y-%m-%dT%H:%M:%S,%f",
     "%Y-%m-%d %H:%M:%S,%f",
     "%Y%m%dT%H%M%S",
@@ -51,6 +55,18 @@ FORMATS_WITHOUT_ZONE = (
     "%b %d, %Y %H:%M:%S",
     "%b %d, %Y %I:%M:%S %p",
     "%Y-%m-%d %I:%M:%S %p",
+    "%b %d %Y %H:%M:%S",
+    "%B %d, %Y %H:%M:%S",
+    "%B %d, %Y %I:%M %p",
+    "%B %d, %Y %I:%M:%S %p",
+    "%d %B %Y %H:%M:%S",
+    "%d %b %Y %H:%M",
+    "%Y-%m-%d_%H:%M:%S",
+    "%Y-%m-%d_%H-%M-%S",
+    "%Y-%m-%d %H-%M-%S",
+    "%Y%m%d %H%M%S",
+    "%Y%m%d_%H%M%S",
+    "%Y%m%d-%H%M%S",
 )
 
 ERRORS = ("connection_reset", "timeout", "dns", "tls", "proxy", "aborted", "other")
@@ -63,6 +79,10 @@ ERROR_WORDS = (
     ("connection_reset", "reset|econnreset|connection_?lost|remote_?disconnected|broken.?pipe"),
     ("aborted", "abort|cancel"),
 )
+
+#: Units that home-made logs write behind a number, in lower case.
+LATENCY_UNITS = "us|µs|ms|msecs?|millis|milliseconds?|s|secs?|seconds?|sek|seg|m|min"
+SIZE_UNITS = "b|bytes?|[kmg]|[kmg]i?b|[kmg]?o|octets"
 
 #: Larger counts are no sizes but garbage, and no longer exact as a double.
 MAX_COUNT = 9_007_199_254_740_992
@@ -113,7 +133,7 @@ def time_sql(ts: str, reading: Reading) -> str:
     )
     others = (
         f"TRY_CAST(regexp_replace(regexp_replace({ts}, ',(\\d+)', '.\\1'), "
-        f"'([+-]\\d\\d)(\\d\\d)$', '\\1:\\2') AS TIMESTAMPTZ), "
+        f"' ?([+-]\\d\\d):?(\\d\\d)$', '\\1:\\2') AS TIMESTAMPTZ), "
         f"CAST(try_strptime({ts}, {_list(FORMATS_WITH_ZONE)}) AS TIMESTAMPTZ), "
         f"CAST(try_strptime({ts}, {_list(FORMATS_WITHOUT_ZONE)}) AS TIMESTAMPTZ)"
     )
@@ -139,14 +159,34 @@ def number_sql(value: str) -> str:
 
 
 def latency_sql(value: str) -> str:
-    """Milliseconds; a unit written behind the number counts."""
-    parts = (
-        f"regexp_extract({value}::VARCHAR, '^\\s*(\\d+(?:\\.\\d+)?)\\s*(ms|s|sec)\\s*$', "
-        f"['n', 'unit'])"
+    """Milliseconds; a unit written behind the number counts, and ``0:00:01.5`` is a duration."""
+    parts = _with_unit(value, LATENCY_UNITS)
+    return (
+        f"coalesce({number_sql(value)}, CASE WHEN {value} IS NOT NULL THEN coalesce("
+        f"TRY_CAST({parts}.n AS DOUBLE) * CASE WHEN {parts}.unit IN ('us', 'µs') THEN 0.001 "
+        f"WHEN starts_with({parts}.unit, 'm') AND {parts}.unit NOT IN ('m', 'min') THEN 1 "
+        f"WHEN starts_with({parts}.unit, 'm') THEN 60000 ELSE 1000 END, "
+        f"CASE WHEN regexp_full_match(trim({value}::VARCHAR), "
+        f"'\\d{{1,2}}:\\d\\d:\\d\\d(\\.\\d+)?') "
+        f"THEN epoch(TRY_CAST(trim({value}::VARCHAR) AS INTERVAL)) * 1000 END) END)"
     )
+
+
+def size_sql(value: str) -> str:
+    """Bytes; a unit written behind the number counts, in steps of 1024."""
+    parts = _with_unit(value, SIZE_UNITS)
     return (
         f"coalesce({number_sql(value)}, CASE WHEN {value} IS NOT NULL THEN "
-        f"TRY_CAST({parts}.n AS DOUBLE) * CASE {parts}.unit WHEN 'ms' THEN 1 ELSE 1000 END END)"
+        f"round(TRY_CAST({parts}.n AS DOUBLE) * CASE {parts}.unit[1] WHEN 'k' THEN 1024 "
+        f"WHEN 'm' THEN 1048576 WHEN 'g' THEN 1073741824 ELSE 1 END) END)"
+    )
+
+
+def _with_unit(value: str, units: str) -> str:
+    """A number ``n`` and its ``unit``; nulls where the value is not made of these two."""
+    return (
+        f"regexp_extract(replace(lower({value}::VARCHAR), ',', '.'), "
+        f"'^\\s*(\\d+(?:\\.\\d+)?)\\s*({units})\\s*$', ['n', 'unit'])"
     )
 
 
@@ -154,7 +194,7 @@ def status_sql(value: str) -> str:
     """The status code of ``200``, ``"200"``, ``200 OK``, ``HTTP/1.1 200 OK``."""
     return (
         f"coalesce(TRY_CAST({value} AS DOUBLE), TRY_CAST(regexp_extract({value}::VARCHAR, "
-        f"'^\\s*(?:HTTP/[0-9.]+\\s+)?([0-9]{{3}})\\b', 1) AS DOUBLE))"
+        f"'^\\s*(?:HTTP(?:/[0-9.]+)?\\s+)?([0-9]{{3}})\\b', 1) AS DOUBLE))"
     )
 
 
@@ -329,7 +369,7 @@ def staged_sql(
                 {"status" if "status" in numbers else status_sql("status")} AS status_number,
                 {"latency_ms" if "latency_ms" in numbers else latency_sql("latency_ms")}
                     AS latency,
-                {number("bytes")} AS byte_count,
+                {"bytes" if "bytes" in numbers else size_sql("bytes")} AS byte_count,
                 {number("attempts")} AS attempt_count,
                 {number("redirects")} AS redirect_count,
                 {number("credits")} AS credit_count,

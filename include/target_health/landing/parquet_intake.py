@@ -32,6 +32,9 @@ class OpenParquet:
     def raw_sql(self, first: int, last: int) -> str:
         return parquet.raw_sql(self.path, self.reading, self.kinds, (first, last))
 
+    def records_sql(self, first: int, last: int) -> str:
+        return parquet.records_sql(self.path, self.kinds, (first, last))
+
 
 @contextmanager
 def open_parquet(
@@ -63,7 +66,7 @@ def _opened(path: Path, source: Source) -> OpenParquet | Refusal:
         ).fetchall()[0][0]
         reading = records_reading(connection, path, kinds, source)
         if isinstance(reading, Refusal):
-            return reading
+            return Refusal(reading.reason, records=max(rows, 1))
         found = OpenParquet(path, reading, rows, dict(kinds))
         connection.execute(f"SELECT count(line) FROM ({found.raw_sql(0, rows)})").fetchall()
         return found

@@ -10,7 +10,7 @@ from typing import Any
 @dataclass
 class SourceReport:
     """One source's part. ``columns`` says which column was taken for what;
-    ``remarks`` count what is to be said of single lines."""
+    ``remarks`` count what is to be said of single lines; ``copies`` are files passed over."""
 
     format: str = ""
     files: int = 0
@@ -20,6 +20,7 @@ class SourceReport:
     columns: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     remarks: Counter[str] = field(default_factory=Counter)
+    copies: list[str] = field(default_factory=list)
 
     def note(self, text: str) -> None:
         if text not in self.notes:
@@ -27,8 +28,12 @@ class SourceReport:
 
     @property
     def all_notes(self) -> list[str]:
-        """The notes, and how often each remark was made on a line."""
-        return self.notes + [f"{count:,} × {text}" for text, count in self.remarks.items()]
+        """The notes, how often each remark was made on a line, and the copies passed over."""
+        said = self.notes + [f"{count:,} × {text}" for text, count in self.remarks.items()]
+        if self.copies:
+            more = f" and {len(self.copies) - 3:,} more" if len(self.copies) > 3 else ""
+            said.append(f"landed before, nothing new in it: {', '.join(self.copies[:3])}{more}")
+        return said
 
     def as_json(self) -> dict[str, Any]:
         return {

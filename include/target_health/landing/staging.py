@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from target_health.config.sites import Sites, normal_host
@@ -35,15 +36,19 @@ MEMORY_LIMIT = "700MB"
 ROW_GROUP = 122_880
 
 
-#: Where the text of a line is found; records have none.
-Texts = LineChunk | dict[int, str] | None
+#: Where the text of a line is found; of a record its columns as JSON, by SQL.
+Records = str
+Texts = LineChunk | dict[int, str] | Records
 #: A line for the exact path: number, chain, content, what makes it unreadable.
 Unread = tuple[int, int, str | bytes, str | None]
 
 
 @dataclass
 class FilePart:
-    """What one file brings to a batch, and the counts of its lines by what became of them."""
+    """What one file brings to a batch, and the counts of its lines by what became of them.
+
+    ``taken_back`` counts lines, by reason, that were in quarantine and are read again here.
+    """
 
     number: int
     path: str
@@ -57,6 +62,7 @@ class FilePart:
     twin: bool = False
     skipped: Counter[str] = field(default_factory=Counter)
     quarantined: Counter[str] = field(default_factory=Counter)
+    taken_back: Counter[str] = field(default_factory=Counter)
     remarks: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -117,8 +123,14 @@ class Staging:
         )
         return int(rows)
 
-    def add_lines(self, part: FilePart, reader: LineReader, chunk: LineChunk) -> None:
-        """Stage a chunk of lines."""
+    def add_lines(
+        self,
+        part: FilePart,
+        reader: LineReader,
+        chunk: LineChunk,
+        only: np.ndarray | None = None,
+    ) -> None:
+        """Stage a chunk of lines, or ``only`` those of these numbers."""
         first, last = chunk.first_line, chunk.last_line
         self.connection.register("chunk_lines", chunk.table())
         self.query(
@@ -129,8 +141,11 @@ class Staging:
         again: Iterable[tuple[int, int]]
         if relation is None:
             again = zip(range(first, last + 1), chunk.chains(self.connection), strict=True)
+            if only is not None:
+                wanted = set(only.tolist())
+                again = [(line, chain) for line, chain in again if line in wanted]
         else:
-            self._insert_looked_at(part, relation, reader)
+            self._insert_looked_at(part, self._only(relation, only), reader)
             again = self._marked(part, chunk, first, last)
         self.connection.unregister("chunk_lines")
         reader.release(self.connection)
@@ -149,11 +164,32 @@ class Staging:
         texts = {line: shown(content) for line, _, content, _ in lines}
         self._judge(part, lines[0][0], lines[-1][0], texts)
 
-    def add_records(self, part: FilePart, relation: str, first: int, last: int, chain: int) -> None:
-        """Stage rows [first, last] of a file of records; ids are made from ``chain`` and row."""
+    def add_records(
+        self,
+        part: FilePart,
+        relation: str,
+        first: int,
+        last: int,
+        chain: int,
+        records: Records,
+        only: np.ndarray | None = None,
+    ) -> None:
+        """Stage rows [first, last] of a file of records; ids are made from ``chain`` and row.
+
+        ``records`` is a SELECT of all the file's own columns as JSON: ``line``, ``record``.
+        ``only``: just the rows of these numbers.
+        """
+        relation = self._only(relation, only)
         identified = f"SELECT * REPLACE (hash({chain}::UBIGINT, line) AS chain) FROM ({relation})"
         self._insert_looked_at(part, identified)
-        self._judge(part, first, last, None)
+        self._judge(part, first, last, records)
+
+    def _only(self, relation: str, lines: np.ndarray | None) -> str:
+        """A relation's rows, or only those of these line numbers."""
+        if lines is None:
+            return relation
+        self.connection.register("only_lines", pa.table({"line": lines}))
+        return f"SELECT * FROM ({relation}) WHERE line IN (SELECT line FROM only_lines)"
 
     def discard(self, part: FilePart) -> None:
         """Take a file out of the batch again."""
@@ -283,15 +319,17 @@ class Staging:
         part.rows += rows - wrong
         self.rows += rows
         if wrong:
-            for line, reason, is_skip in self.query(
+            found = self.query(
                 f"SELECT line, reason, is_skip FROM staged WHERE {where} "
                 f"AND reason <> '{REREAD}' ORDER BY line",
                 about,
-            ):
+            )
+            raw = self._texts(texts, [line for line, _, is_skip in found if not is_skip])
+            for line, reason, is_skip in found:
                 if is_skip:
                     part.skipped[reason] += 1
                 else:
-                    part.quarantine(line, reason, self._raw(texts, part, line))
+                    part.quarantine(line, reason, self._raw(raw, line))
         keys = self.query(
             f"SELECT DISTINCT site_key FROM staged WHERE {where} AND reason IS NULL "
             "AND given_site IS NULL",
@@ -334,21 +372,27 @@ class Staging:
         lines = self.query(f"SELECT line FROM staged WHERE {condition} ORDER BY line", about)
         self.query(f"UPDATE staged SET reason = '{NO_SITE}' WHERE {condition}", about)
         self.connection.unregister("nowhere")
+        raw = self._texts(texts, [line for (line,) in lines])
         for (line,) in lines:
             part.rows -= 1
-            part.quarantine(line, NO_SITE, self._raw(texts, part, line))
+            part.quarantine(line, NO_SITE, self._raw(raw, line))
 
-    def _raw(self, texts: Texts, part: FilePart, line: int) -> str:
+    def _texts(self, texts: Texts, lines: list[int]) -> LineChunk | dict[int, str]:
+        """Where the texts of these lines are."""
+        if not isinstance(texts, Records):
+            return texts
+        return dict(
+            self.query(
+                f"SELECT line, record FROM ({texts}) WHERE line IN (SELECT unnest(?))", [lines]
+            )
+        )
+
+    @staticmethod
+    def _raw(texts: LineChunk | dict[int, str], line: int) -> str:
         """The line as it came; of a record file its columns as JSON."""
         if isinstance(texts, LineChunk):
             return texts.text(line - texts.first_line)
-        if texts is not None:
-            return texts[line]
-        rows = self.query(
-            "SELECT to_json(staged)::VARCHAR FROM staged WHERE file_number = ? AND line = ?",
-            [part.number, line],
-        )
-        return str(rows[0][0]) if rows else ""
+        return texts[line]
 
     def ready(self, landed_at: datetime, *, checked: bool) -> None:
         """Make ``ready``: the lake's rows with their hour, file and line.

@@ -17,6 +17,30 @@ _SAMPLE_BYTES = 65_536
 #: How much the detector reads where nothing usable is declared; it costs milliseconds a kilobyte.
 _DETECT_BYTES = 4_096
 
+_WIDE_STARTS = (
+    (b"\xff\xfe\x00\x00", "utf-32"),
+    (b"\x00\x00\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+    (b"<\x00\x00\x00", "utf-32-le"),
+    (b"<\x00", "utf-16-le"),
+    (b"\x00<", "utf-16-be"),
+)
+
+#: Charsets that a detector takes for one another, and the Windows one of a page's language, where
+#: there are few letters to tell by.
+_OTHER_LATIN = re.compile(
+    r"(?:cp125[0478]|iso8859_(?:2|3|4|9|10|13|14|16)|mac_\w+|cp(?:437|85\d|86\d|775))$"
+)
+_LANGUAGE = re.compile(rb"<html[^>]*\blang=[\"']?([a-z]{2})\b", re.I)
+_BY_LANGUAGE = {
+    **dict.fromkeys(("pl", "cs", "sk", "hu", "ro", "hr", "sl", "sr", "bs", "sq"), "cp1250"),
+    **dict.fromkeys(("et", "lv", "lt"), "cp1257"),
+    "tr": "cp1254",
+    "vi": "cp1258",
+}
+_FEW_LETTERS = 40
+
 _HIGH_BYTE = re.compile(rb"[\x80-\xff]")
 
 
@@ -45,6 +69,14 @@ def to_utf8(body: bytes, content_type: str | None) -> tuple[bytes, str]:
         return _recode(body, "utf-8"), "utf-8"
     detected = _detect(body)
     return _recode(body, detected), detected
+
+
+def wide_charset(body: bytes) -> str | None:
+    """UTF-16 or UTF-32 where a page begins with their mark, or with markup in them."""
+    for start, name in _WIDE_STARTS:
+        if body.startswith(start):
+            return name
+    return None
 
 
 def _declared(body: bytes, content_type: str | None) -> str | None:
@@ -84,4 +116,9 @@ def _detect(body: bytes) -> str:
     first = _HIGH_BYTE.search(body)
     start = max(0, first.start() - 256) if first else 0
     best = from_bytes(body[start : start + _DETECT_BYTES]).best()
-    return best.encoding if best is not None else "cp1252"
+    found = best.encoding if best is not None else "cp1252"
+    few = len(_HIGH_BYTE.findall(body[:_SAMPLE_BYTES])) < _FEW_LETTERS
+    if few and _OTHER_LATIN.match(found):
+        language = _LANGUAGE.search(body[:2_048])
+        return _BY_LANGUAGE.get(language[1].decode().lower() if language else "", "cp1252")
+    return found

@@ -8,12 +8,14 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import cached_property
+from itertools import islice
 
 from lxml import etree
 
-from target_health.pages.charset import to_utf8
+from target_health.pages.charset import to_utf8, wide_charset
 from target_health.pages.layout import Layout, lay_out
 from target_health.pages.markers import Markers
+from target_health.pages.plain_text import collapsed, count_letters
 
 #: Bytes of a body that are parsed and searched. Challenge, error and block pages say what they
 #: are in the first tenth of this; an article page is rarely longer than its half.
@@ -28,6 +30,9 @@ _LONG_TEXT = 4_500
 
 #: Bytes of an answer that is no markup which are laid out.
 _TEXT_LIMIT = 50_000
+
+#: Headings that are looked at.
+_HEADINGS = 300
 
 #: Elements whose content nobody sees.
 _UNSEEN = ("script", "style", "template", "svg", "math", "object", "audio", "video", "canvas")
@@ -90,6 +95,16 @@ def kind_of(body: bytes, content_type: str) -> str:
     return "html"
 
 
+def _is_link(heading: etree._Element, text: str) -> bool:
+    """Whether a heading is that of another page."""
+    inner = next(heading.iter("a"), None)
+    if inner is None:
+        inner = next(heading.iterancestors("a"), None)
+        return inner is not None and inner.get("href") is not None
+    linked = " ".join("".join(inner.itertext()).split())
+    return inner.get("href") is not None and linked == text
+
+
 def _unprintable(head: bytes) -> bool:
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return False
@@ -103,14 +118,18 @@ class Document:
     def __init__(self, body: bytes, content_type: str = "") -> None:
         self.size = len(body)
         self.content_hash = hashlib.sha256(body).hexdigest() if body else None
-        self.kind = kind_of(body, content_type)
         capped = body if self.size <= PARSE_LIMIT else body[:PARSE_LIMIT]
         self.truncated = len(capped) < self.size
+        wide = wide_charset(capped)
+        if wide is not None:
+            capped = capped.decode(wide, "replace").encode("utf-8", "replace")
+        self.kind = kind_of(capped, content_type)
         self.charset: str | None = None
         self._marks: frozenset[bytes] | None = None
         self.raw = b""
         if self.kind in ("html", "json", "xml", "text"):
             self.raw, self.charset = to_utf8(capped, content_type or None)
+            self.charset = wide or self.charset
 
     @cached_property
     def lowered(self) -> bytes:
@@ -181,12 +200,11 @@ class Document:
     def text(self) -> str:
         """All text that the page carries for a reader, white space collapsed."""
         if self.kind in ("json", "text"):
-            return " ".join(self.raw.decode("utf-8", "replace").split())
+            return collapsed(self.raw.decode("utf-8", "replace"))
         root = self.body_element if self.body_element is not None else self.seen
         if root is None:
             return ""
-        text = etree.tostring(root, method="text", encoding="unicode", with_tail=False)
-        return " ".join(text.split())
+        return collapsed(etree.tostring(root, method="text", encoding="unicode", with_tail=False))
 
     @cached_property
     def text_hash(self) -> str | None:
@@ -202,20 +220,20 @@ class Document:
     @cached_property
     def letters(self) -> int:
         """Letters at the beginning of the text, seen or hidden."""
-        return sum(map(str.isalpha, self.text[:_LONG_SAMPLE]))
+        return count_letters(self.text[:_LONG_SAMPLE])
 
     @cached_property
     def headings(self) -> list[str]:
-        """The first headings of levels 1 to 3, in the order of the page; a short answer in plain
-        text is one itself."""
+        """The first headings of levels 1 to 3, in the order of the page, but for links to other
+        pages; a short answer in plain text is one itself."""
         if self.kind == "text" and len(self.raw) <= 200:
             return [self.text]
         if self.seen is None:
             return []
         found: list[str] = []
-        for element in self.seen.iter("h1", "h2", "h3"):
+        for element in islice(self.seen.iter("h1", "h2", "h3"), _HEADINGS):
             text = " ".join("".join(element.itertext()).split())
-            if text:
+            if text and not _is_link(element, text):
                 found.append(text[:200])
                 if len(found) == 12:
                     break

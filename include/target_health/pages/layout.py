@@ -12,10 +12,15 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
+from target_health.pages.plain_text import count_letters
+
 #: Elements visited at most. Only short pages are laid out, so few reach it.
 _WALK_LIMIT = 30_000
 
 _ENOUGH = 12_000
+
+#: Letters of a paragraph that tells something.
+_PARAGRAPH = 130
 
 _BLOCKS = frozenset(
     [
@@ -93,13 +98,16 @@ _HIDDEN_CLASSES = frozenset(
 _SKIPPED = frozenset(("select", "option", "datalist", "iframe", "object", "title"))
 #: Elements within a line, whose attributes are not asked for.
 _PLAIN = frozenset(("a", "b", "i", "em", "strong", "br", "u", "small", "sup", "sub", "font", "wbr"))
+_SEPARATE = frozenset(("span", "a", "button", "label", "strong"))
 _QUOTED = frozenset(("pre", "code", "samp", "kbd", "textarea", "option", "label", "dt", "th"))
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _OTHER_CODES = re.compile(
     r"(?<![\d.,:])(?:400|401|403|405|408|410|429|451|500|501|502|503|504)(?![\d.,:]\d|\d)"
 )
+_CODE = re.compile(r"[{}<>=;]")
 _CJK = re.compile(r"[぀-ヿ㐀-鿿가-힣฀-๿]")
 _USER_INPUTS = frozenset(("text", "email", "password", "search", "tel", "url", "number", "date"))
+_ASKS_WHO = re.compile(r"mail|user|login|name|phone|first|last|company|subject|zip|city", re.I)
 _CAPTCHA_FIELD = re.compile(r"captcha|verif|auth.?code|field-keywords|answer|response|token", re.I)
 
 
@@ -107,7 +115,7 @@ def letters(text: str) -> int:
     """How much text this is, in letters of an alphabet; a CJK or Thai character says as much as
     two and a half of them. Beyond some thousand it makes no difference how much."""
     text = text[:_ENOUGH]
-    count = sum(map(str.isalpha, text))
+    count = count_letters(text)
     return count if text.isascii() else count + len(_CJK.findall(text)) * 3 // 2
 
 
@@ -128,18 +136,22 @@ class Block:
 
 @dataclass(slots=True)
 class Layout:
-    """Counts are of visible things. `noscript` is text for readers without JavaScript."""
+    """Counts are of visible things, those of inputs without navigation's. `plain_inputs` are
+    text fields that do not ask for a name or an address. `noscript` is text for readers without
+    JavaScript."""
 
     blocks: list[Block] = field(default_factory=list)
     noscript: str = ""
     links: int = 0
     user_inputs: int = 0
+    plain_inputs: int = 0
     password_inputs: int = 0
     search_inputs: int = 0
     captcha_inputs: int = 0
     images: int = 0
     complete: bool = True
     _content_letters: int | None = None
+    _visible_lowered: str | None = None
 
     @classmethod
     def of_text(cls, text: str) -> Layout:
@@ -176,6 +188,25 @@ class Layout:
     @property
     def visible(self) -> str:
         return "\n".join(block.text for block in self.blocks)
+
+    @property
+    def visible_lowered(self) -> str:
+        if self._visible_lowered is None:
+            self._visible_lowered = self.visible.lower()
+        return self._visible_lowered
+
+    @property
+    def shows_code(self) -> bool:
+        """Whether source code stands on the page for readers."""
+        return any(
+            block.quoted and block.tag in ("pre", "code") and len(_CODE.findall(block.text)) >= 2
+            for block in self.blocks
+        )
+
+    @property
+    def told(self) -> int:
+        """How many paragraphs of content tell something."""
+        return sum(letters(block.text) >= _PARAGRAPH for block in self.content)
 
 
 def lay_out(root: etree._Element | None) -> Layout:
@@ -269,6 +300,8 @@ class _Walker:
             self.chrome_open -= self.chrome.pop()
             if tag in _QUOTED:
                 self.quoted_open -= 1
+        if tag in _SEPARATE and not element.tail and element.getnext() is not None:
+            self._part()
         self._add(element.tail)
 
     def flush(self) -> None:
@@ -287,6 +320,11 @@ class _Walker:
             self.pieces = []
         self.link_chars = 0
 
+    def _part(self) -> None:
+        """Neighbours in one line that styles set apart, but for single characters."""
+        if self.pieces and len(self.pieces[-1].strip()) > 1:
+            self.pieces.append(" ")
+
     def _add(self, text: str | None) -> None:
         if text:
             self.pieces.append(text)
@@ -295,7 +333,7 @@ class _Walker:
 
     def _count_input(self, tag: str, element: etree._Element) -> None:
         kind = (element.get("type") or "text").lower() if tag == "input" else "text"
-        if kind not in _USER_INPUTS:
+        if kind not in _USER_INPUTS or (self.chrome_open and kind != "search"):
             return
         name = f"{element.get('name') or ''} {element.get('id') or ''}"
         if kind != "password" and _CAPTCHA_FIELD.search(name):
@@ -305,6 +343,8 @@ class _Walker:
         else:
             self.layout.user_inputs += 1
             self.layout.password_inputs += kind == "password"
+            plain = tag == "input" and kind == "text" and not _ASKS_WHO.search(name)
+            self.layout.plain_inputs += plain
 
 
 def _hidden(tag: str, element: etree._Element, names: list[str]) -> bool:

@@ -29,7 +29,9 @@ class MarkersError(ConfigurationError):
 
 def normalized(text: str) -> str:
     """As phrases are compared: case, typographic quotes and white space make no difference."""
-    return " ".join(text.casefold().replace("’", "'").replace("‘", "'").split())
+    # The Turkish capital İ is casefolded to an i with a dot above.
+    folded = text.casefold().replace("i̇", "i")
+    return " ".join(folded.replace("’", "'").replace("‘", "'").split())
 
 
 def _as_parts(value: object) -> object:
@@ -103,6 +105,8 @@ class NotFound(_Strict):
     html: list[Phrase] = []
     error_words: list[str] = []
     not_about_pages: list[str] = []
+    not_in_titles: list[str] = []
+    notices: list[str] = []
     languages: dict[str, NotFoundWords] = {}
 
 
@@ -117,7 +121,13 @@ class PaywallWords(_Strict):
 
 
 class MarkersFile(_Strict):
+    """`about` begins, or in a script without spaces stands in, a title of a text on such pages;
+    `about_codes` are words of texts on HTTP, `told_by_a_person` of those who ask for help."""
+
     marks: list[Mark] = []
+    about: list[str] = []
+    about_codes: list[str] = []
+    told_by_a_person: list[str] = []
     not_found: NotFound = NotFound()
     paywall: PaywallWords = PaywallWords()
 
@@ -183,6 +193,11 @@ class Markers:
         self.sentences = [
             sentence for file in files for mark in file.marks for sentence in _pairs(mark)
         ]
+        self._about = PhraseIndex(_words(word for file in files for word in file.about))
+        self.about_codes = PhraseIndex(_words(word for file in files for word in file.about_codes))
+        self.told_by_a_person = PhraseIndex(
+            _words(word for file in files for word in file.told_by_a_person)
+        )
         not_found = [file.not_found for file in files]
         self.not_found_classes = tuple(
             f" {name.lower()} " for part in not_found for name in part.body_class
@@ -217,6 +232,11 @@ class Markers:
         self.not_about_pages = PhraseIndex(
             _words(word for part in not_found for word in part.not_about_pages)
         )
+        self.not_in_titles = PhraseIndex(
+            _words(word for part in not_found for word in part.not_in_titles)
+        )
+        #: Headings that name nothing.
+        self.notices = frozenset(_words(word for part in not_found for word in part.notices))
         #: What may stand in a label like "Oops! Error 404: page not found", longest first.
         self.label_words = PhraseIndex(
             sorted({*page, *gone, *error, *self.alone_words}, key=len, reverse=True)
@@ -226,6 +246,13 @@ class Markers:
             _words(word for part in paywalls for word in part.withheld)
         )
         self.paywall_offer = PhraseIndex(_words(word for part in paywalls for word in part.offer))
+
+    def begins_about(self, title: str) -> bool:
+        """Whether a normalized title begins like that of a text on challenges or errors."""
+        return any(
+            title.startswith(f"{word} ") or word[0] >= "\u1100"
+            for word in self._about.found_in(title)
+        )
 
 
 def _words(words: Iterable[str]) -> tuple[str, ...]:

@@ -10,23 +10,22 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from target_health.pages.about import is_about
 from target_health.pages.document import Document
-from target_health.pages.layout import Layout
+from target_health.pages.hints import HINT_LETTERS, HINT_LINKS, telling_hint
+from target_health.pages.layout import Layout, letters
 from target_health.pages.markers import WHOLE, Markers, Needle, Strength, normalized
 
 #: Letters of content (navigation and links left out) up to which a finding of a strength stands
 #: in place of content. The wordiest block pages (Cloudflare's "What can I do to prevent this",
 #: DataDome's list of reasons) have about 1,500; a short article begins there.
-CONTENT_LIMIT: Mapping[Strength, int] = {"proof": 3_000, "strong": 1_100, "hint": 350}
+CONTENT_LIMIT: Mapping[Strength, int] = {"proof": 3_000, "strong": 1_100, "hint": HINT_LETTERS}
 
 #: Characters of a page's text that phrases are looked for in.
 _SEARCHED = 12_000
 
 #: Letters of a page, navigation and all, above which it is not bare enough for a hint.
 _HINT_LETTERS = 1_500
-
-#: Links beside a hint: a page with a menu to go on by is the site's own.
-_HINT_LINKS = 12
 
 _CONFIDENCE: Mapping[Strength, float] = {"proof": 0.97, "strong": 0.88, "hint": 0.7}
 
@@ -90,91 +89,76 @@ def page_findings(
     if all(needle.place in ("header", "cookie") for needle in hits):
         return []
     layout = document.layout
+    hits = [needle for needle in hits if not _is_displayed(needle, layout)]
     content = layout.content_letters
     found: list[Finding] = []
     hints: dict[str, list[Needle]] = {}
-    article = b"<article" in document.lowered or layout.other_codes > 2
+    about = is_about(document, markers)
     for needle in hits:
         if needle.strength == "hint":
             hints.setdefault(needle.verdict, []).append(needle)
-        elif content <= _limit(needle, article) and (
+        elif content <= _limit(needle, hits, document, about=about) and (
             needle.strength == "proof" or not _is_form(layout)
         ):
             found.append(_finding(needle))
-    if not article and not found:
+    if not about and not any(finding.evidence.startswith("challenge") for finding in found):
+        if found:  # A refusal that offers a puzzle is a challenge.
+            hints = {"challenge": list(filter(_offers_check, hints.get("challenge", [])))}
         found += [
-            _finding(needle)
-            for group in hints.values()
-            for needle in _telling_hint(group, document)
+            _finding(needle) for group in hints.values() for needle in telling_hint(group, document)
         ]
     return _strongest(found)
 
 
-def _limit(needle: Needle, article: bool) -> int:
-    """A sentence may be quoted: a text about block pages is no block page."""
-    if article and needle.place != "html":
-        return 0
-    if needle.strength == "strong" and needle.place == "text":
-        return CONTENT_LIMIT["strong"] * 2 // 3
-    return CONTENT_LIMIT[needle.strength]
+def _offers_check(needle: Needle) -> bool:
+    """A widget, or a sentence that asks to solve or confirm something."""
+    return needle.place == "html" or len(needle.parts) > 1
 
 
-def _telling_hint(hints: list[Needle], document: Document) -> list[Needle]:
-    """The hint that a bare page is told by: said twice, said by a page that says nothing else,
-    or a widget or script with nothing around it.
+def _limit(needle: Needle, hits: list[Needle], document: Document, *, about: bool) -> int:
+    """Letters of content beside a mark.
 
-    Applications whose pages are empty before their scripts run load the same scripts, so on such
-    a shell only words count.
+    A sentence may be quoted: a text about block pages is no block page. A title may be that of a
+    page about them, so beside more than a few lines the page itself must say so too.
     """
-    layout = document.layout
-    bare = layout.content_letters <= CONTENT_LIMIT["hint"] and layout.links <= _HINT_LINKS
-    if not bare or layout.user_inputs or layout.search_inputs:
-        return []
-    spoken = [needle for needle in hints if needle.place in ("title", "heading", "text")]
-    sentences = [needle for needle in spoken if needle.place == "text"]
-    shell = _SHELL.search(document.lowered) is not None
-    kinds = {(needle.how, _SPOKEN.get(needle.place, needle.place)) for needle in hints}
-    if spoken and len(kinds) > 1 and (sentences or not shell):
-        return (sentences or spoken)[:1]
-    if shell or layout.links > _LONE_LINKS:
-        return []
-    return sentences[:1] or _lone_script(hints, document)
+    if needle.place == "html":
+        return 0 if document.layout.shows_code else CONTENT_LIMIT[needle.strength]
+    if about:
+        return 0
+    if needle.strength == "proof":
+        told = document.layout.told if needle.place == "text" else 0
+        return CONTENT_LIMIT["proof"] // 2 if told <= _FEW_PARAGRAPHS else 0
+    if document.layout.told > _FEW_PARAGRAPHS:
+        return 0
+    if needle.place == "text":
+        return CONTENT_LIMIT["strong"] * 2 // 3
+    labels = normalized("\n".join([document.title or "", *document.headings]))
+    if any(
+        other.verdict == needle.verdict
+        and other.place not in ("title", "heading")
+        and not all(part in labels for part in other.parts)
+        for other in hits
+    ):
+        return CONTENT_LIMIT["strong"]
+    if needle.verdict == "challenge" and document.layout.links > HINT_LINKS:
+        return 0
+    return CONTENT_LIMIT["hint"]
 
 
-#: A title and a heading say the same thing once.
-_SPOKEN = {"title": "label", "heading": "label"}
+#: Paragraphs that tell something, as many as the wordiest challenge and block pages have.
+_FEW_PARAGRAPHS = 2
 
 
-def _lone_script(hints: list[Needle], document: Document) -> list[Needle]:
-    """A widget or a script on a page that shows nothing else."""
-    layout = document.layout
-    if layout.links or layout.images or layout.content_letters > _NOTHING_BUT_A_LINE:
-        return []
-    scripts = [needle for needle in hints if needle.place == "html"]
-    empty = layout.content_letters <= _NOTHING
-    if empty and any(widget in document.lowered for widget in _WIDGETS):
-        return scripts[:1]
-    if document.size > _SMALL:
-        return []
-    alone = empty and document.lowered.count(b"<script") <= 3
-    return [needle for needle in scripts if alone or needle.how == "javascript_gate"][:1]
+def _is_displayed(needle: Needle, layout: Layout) -> bool:
+    """Whether a piece of source is shown to readers, as texts on challenges do."""
+    if needle.place != "html":
+        return False
+    return any(map(_CODE_LIKE.search, needle.parts)) and all(
+        part in layout.visible_lowered for part in needle.parts
+    )
 
 
-#: Links on a page that one sentence decides on.
-_LONE_LINKS = 3
-#: Letters of a page with a waiting line on it, and of one with nothing.
-_NOTHING_BUT_A_LINE = 60
-_NOTHING = 20
-#: Bytes of a page that holds a redirecting script and no more.
-_SMALL = 6_000
-
-#: Elements that captcha services fill.
-_WIDGETS = (b"data-sitekey", b"g-recaptcha", b"h-captcha", b"cf-turnstile", b"geetest_")
-#: Elements that applications fill.
-_SHELL = re.compile(
-    rb"""id=["']?(?:root|app|__next|__nuxt|react-root|q-app|main-app|svelte|___gatsby|ember\d*"""
-    rb"""|app-root|application)["'>\s]|<app-root|ng-app|ng-version|type=["']module["']"""
-)
+_CODE_LIKE = re.compile(r"[={(_<]")
 
 
 def _is_form(layout: Layout) -> bool:
@@ -199,8 +183,8 @@ def _hits(document: Document, headers: Mapping[str, str], markers: Markers) -> l
     there = document.marks(markers)
     if there:
         hits += [needle for needle, parts in markers.html if parts <= there]
-    hits += _spoken("title", normalized(document.title or ""), markers)
-    hits += _spoken("heading", _joined(document.headings), markers)
+    hits += _labels("title", normalized(QUOTED.sub(" ", document.title or "")), markers)
+    hits += _labels("heading", QUOTED.sub(" ", _joined(document.headings)), markers)
     # A look at all text first: laying out the visible part of it costs more than the search.
     text = normalized(f"{document.title or ''} {document.text[:_SEARCHED]}")
     spoken = _spoken("text", text, markers)
@@ -211,10 +195,66 @@ def _hits(document: Document, headers: Mapping[str, str], markers: Markers) -> l
         text = normalized(
             f"{document.title or ''} {layout.visible[:_SEARCHED]} {layout.noscript[:2_000]}"
         )
-        hits += _spoken("text", text, markers)
+        unquoted = text
+        if document.kind == "html":
+            unquoted = normalized(
+                f"{document.title or ''} {QUOTED.sub(' ', layout.visible[:_SEARCHED])}"
+                f" {layout.noscript[:2_000]}"
+            )
+        hits += [
+            needle
+            for needle in _spoken("text", text, markers)
+            if needle.strength == "hint"
+            or (
+                all(part in unquoted for part in needle.parts)
+                and not _is_supposed(needle.parts[0], unquoted)
+            )
+        ]
     if document.letters <= _HINT_LETTERS:
         hits += _said_in_a_sentence(text, document, markers)
     return hits
+
+
+#: What stands between quotation marks on one line.
+QUOTED = re.compile(r"""["“”„«»「『][^"“”„«»「」『』\n]{2,120}["“”«»」』]""")
+
+
+#: “If your address is blocked” says that of nobody.
+_SUPPOSED = re.compile(
+    r"\b(?:if|whether|when|wenn|falls|ob|si|se|als|jeśli|gdy|если|когда)\s(?:\S+\s){0,2}$"
+)
+
+
+def _is_supposed(phrase: str, text: str) -> bool:
+    at = text.find(phrase)
+    return _SUPPOSED.search(text[max(0, at - 40) : at]) is not None
+
+
+def _labels(place: str, text: str, markers: Markers) -> list[Needle]:
+    """The marks of a title or of headings. A strong one that is a small part of what is said
+    there is a hint: “Access denied when I open a folder” is a question."""
+    return [
+        replace(needle, strength="hint")
+        if needle.strength == "strong"
+        and (not _is_most(needle, text) or (needle.verdict == "soft_block" and "?" in text))
+        else needle
+        for needle in _spoken(place, text, markers)
+    ]
+
+
+def _is_most(needle: Needle, text: str) -> bool:
+    phrase = needle.parts[0]
+    if phrase.startswith(WHOLE):
+        return True
+    return any(
+        phrase in segment and letters(_HOST.sub("", segment.replace(phrase, ""))) <= _BESIDE_LABEL
+        for segment in segments(text)
+    )
+
+
+#: Letters beside a mark in the part of a title or the heading that it stands in.
+_BESIDE_LABEL = 10
+_HOST = re.compile(r"\S+\.[a-z]{2,}\S*")
 
 
 def _said_in_a_sentence(text: str, document: Document, markers: Markers) -> list[Needle]:
@@ -225,9 +265,13 @@ def _said_in_a_sentence(text: str, document: Document, markers: Markers) -> list
             continue
         if mark.unless is not None and mark.unless.any_in(text):
             continue
-        for sentence in _visible_sentences(document):
+        for sentence in _visible_sentences(document, sure=mark.needle.strength != "hint"):
             one, other = mark.one.found_in(sentence), mark.other.found_in(sentence)
-            if one and other:
+            if (
+                one
+                and other
+                and not (mark.needle.strength != "hint" and _is_supposed(one[0], sentence))
+            ):
                 found.append(replace(mark.needle, parts=(one[0], other[0])))
                 break
     return found
@@ -262,9 +306,11 @@ def segments(text: str) -> set[str]:
 SEPARATOR = re.compile(r"\s[-–—|·•:»«/~>]\s|[|·•»—\n]|:\s|\s[-–]")
 
 
-def _visible_sentences(document: Document) -> Iterator[str]:
+def _visible_sentences(document: Document, *, sure: bool) -> Iterator[str]:
+    """The page's sentences; for a sure mark those of its content alone."""
     layout = document.layout
-    for said in [document.title or "", layout.noscript, *(block.text for block in layout.blocks)]:
+    blocks = layout.content if sure else layout.blocks
+    for said in [document.title or "", layout.noscript, *(block.text for block in blocks)]:
         # A Chinese comma often stands where others end a sentence.
         yield from sentences(normalized(said[:2_000]).replace("，", "。"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from target_health.pages.markers import Markers, normalized
-from target_health.pages.marks import SEPARATOR, sentences
+from target_health.pages.marks import QUOTED, SEPARATOR, sentences
 from target_health.pages.phrases import PhraseIndex
 
 #: Characters of a title, heading or label; longer ones tell a story.
@@ -14,6 +14,8 @@ LONGEST_LABEL = 90
 #: 404 as a word of its own, no price, time or number of a longer kind.
 _CODE = re.compile(r"(?<![\w$€£#])(?<!\d[.,:/-])4[0o]4(?![\w%]|[.,:/-]\d)")
 _NO_LETTERS = re.compile(r"[\W\d_]+")
+#: The year of a film or a book behind its name.
+_YEAR = re.compile(r"\((?:19|20)\d\d\)")
 _OUTER = re.compile(r"^[\W_]+|[\W_]+$")
 
 
@@ -35,7 +37,13 @@ def says_missing(text: str, markers: Markers) -> bool:
     """Whether a title, a part of one or a heading says by itself that the page is missing."""
     if not text or len(text) > LONGEST_LABEL:
         return False
-    return is_label(text, markers) or _sentence_says(normalized(text), markers, things=True)
+    text = QUOTED.sub(" ", text)
+    said = normalized(text)
+    if _names(said, markers.not_in_titles) or _YEAR.search(said) or markers.begins_about(said):
+        return False
+    return is_label(text, markers) or any(
+        _sentence_says(sentence, markers, things=True) for sentence in sentences(said)
+    )
 
 
 def is_label(text: str, markers: Markers) -> bool:
@@ -54,9 +62,16 @@ def is_label(text: str, markers: Markers) -> bool:
 def is_message(text: str, markers: Markers, *, things: bool = False) -> bool:
     """Whether a short paragraph tells the visitor that the page is missing; with `things` also
     that an article, a product or the like is."""
-    said = normalized(text)
-    return says_gone(said, markers) and any(
-        _sentence_says(sentence, markers, things=things) for sentence in sentences(said)
+    return bool(message(text, markers, things=things))
+
+
+def message(text: str, markers: Markers, *, things: bool = False) -> str:
+    """The sentences of a short paragraph that tell the visitor so; empty where none does."""
+    said = normalized(QUOTED.sub(" ", text))
+    if not says_gone(said, markers):
+        return ""
+    return " ".join(
+        sentence for sentence in sentences(said) if _sentence_says(sentence, markers, things=things)
     )
 
 
@@ -82,8 +97,16 @@ def _sentence_says(sentence: str, markers: Markers, *, things: bool) -> bool:
             or (things and _names(rest, markers.thing_words))
             or has_code(rest)
         ):
-            return not _names(sentence, markers.not_about_pages)
+            return not _names(_without_search(sentence, markers), markers.not_about_pages)
     return False
+
+
+def _without_search(sentence: str, markers: Markers) -> str:
+    """The sentence without “the page that you are looking for”, which is no search."""
+    for words in markers.page_words.found_in(sentence):
+        if " " in words or _unspaced(words):
+            sentence = sentence.replace(words, " ")
+    return sentence
 
 
 def _names(sentence: str, words: PhraseIndex) -> bool:

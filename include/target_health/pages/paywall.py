@@ -123,7 +123,8 @@ def _declared(document: Document, markers: Markers) -> Declared:
             selector = node.get("cssSelector")
             names = selector if isinstance(selector, list) else [selector]
             declared.selectors += [name for name in names if isinstance(name, str)]
-    for element in document.seen.iterfind(".//*[@itemprop]"):
+    microdata = b"itemprop" in document.lowered
+    for element in document.seen.iterfind(".//*[@itemprop]") if microdata else ():
         if "isAccessibleForFree" in (element.get("itemprop") or ""):
             word = element.get("content") or element.get("href") or "".join(element.itertext())
             value = _truth(word)

@@ -7,10 +7,12 @@ speaks against it is content.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from target_health.pages.about import is_about_codes, is_told
 from target_health.pages.document import Document
 from target_health.pages.layout import Block, Layout, letters
 from target_health.pages.markers import Markers, normalized
@@ -21,6 +23,7 @@ from target_health.pages.missing import (
     is_label,
     is_message,
     may_say_missing,
+    message,
     says_gone,
     says_missing,
     title_parts,
@@ -51,6 +54,8 @@ _URL = re.compile(
     r"(?:^|[/_.-])(?:404|error-?404|not-?found|page-?not-?found|pagenotfound)"
     r"(?:\.\w{2,5})?/?$"
 )
+#: Characters of a link's name with what stands between links.
+_LINK_CHARS = 35
 #: Letters of a page, navigation and all, up to which a sentence in it can be all it says.
 _SAYS_LITTLE = 1_500
 #: Characters of a paragraph that tells something, and how many of those an error page has.
@@ -125,7 +130,15 @@ def _worth_laying_out(document: Document, url: str, markers: Markers) -> bool:
     """A sentence alone decides on a page that says little else."""
     if is_suspicious(document, markers) or _is_error_url(url):
         return True
-    return document.letters <= _SAYS_LITTLE and may_say_missing(document.text, markers)
+    short = document.letters <= _SAYS_LITTLE or is_mostly_links(document)
+    text = document.text
+    # Blocks that stand next to each other have nothing between them in this text.
+    return short and ("404" in text or may_say_missing(text, markers))
+
+
+def is_mostly_links(document: Document) -> bool:
+    """Whether a page's text is about as much as its links' names: a menu, whatever its length."""
+    return document.lowered.count(b"<a ") * _LINK_CHARS > len(document.text)
 
 
 def _signs(document: Document, layout: Layout, url: str, markers: Markers) -> Signs:
@@ -134,11 +147,15 @@ def _signs(document: Document, layout: Layout, url: str, markers: Markers) -> Si
     if markup:
         signs.add("markup", markup)
     for part in title_parts(document.title):
-        if says_missing(part, markers):
+        if says_missing(part, markers) and not is_about_codes(document, markers):
             signs.add("title", part)
             break
-    # A gallery of error pages, or a list of status codes, is none itself.
-    if layout.other_codes <= 1:
+    # A gallery of error pages, a list of status codes or a text on one is none itself.
+    if (
+        layout.other_codes <= 1
+        and not is_about_codes(document, markers)
+        and not is_told(document, markers)
+    ):
         _add_said(signs, document, layout, markers)
     if signs.shown and _is_error_url(url):
         signs.add("url", url)
@@ -156,7 +173,7 @@ def _add_said(signs: Signs, document: Document, layout: Layout, markers: Markers
     # A heading names what the page is about: a product that is out of stock is still shown.
     things = (
         layout.content_letters <= _BARE_LETTERS
-        and not document.headings
+        and all(names_nothing(text, markers) or says_missing(text, markers) for text in headings)
         and not layout.search_inputs
         and not is_about_else(document.title or "", markers)
     )
@@ -171,8 +188,20 @@ def _add_said(signs: Signs, document: Document, layout: Layout, markers: Markers
             if block.tag not in ("li", "td"):
                 gone = says_gone(normalized(text), markers)
                 signs.add("message" if gone else "number", text, block)
-        elif block.tag != "li" and is_message(text, markers, things=things):
-            signs.add("message", text, block)
+        elif block.tag != "li":
+            told = message(text, markers, things=things)
+            if told:
+                signs.add("message", text)
+                signs.letters += letters(text if len(text) <= _PARAGRAPH else told)
+
+
+def names_nothing(text: str, markers: Markers) -> bool:
+    """Whether a heading is “Information”, “Sorry” or the like, of no thing in particular."""
+    rest = normalized(text)
+    for word in markers.label_words.found_in(rest):
+        rest = rest.replace(word, " ")
+    said = "".join(filter(str.isalpha, rest))
+    return not said or normalized(text).strip(" .!:…") in markers.notices
 
 
 def _squeezed(text: str) -> str:
@@ -204,18 +233,46 @@ def _shows_product(document: Document) -> bool:
     return b'itemprop="price"' in source or b"add-to-cart" in source or b"addtocart" in source
 
 
-_JSON_NOT_FOUND = re.compile(
-    r'^\s*\{.{0,200}"(?:status|statuscode|status_code|code|error_code|errorcode)"\s*:\s*"?404"?\s*[,}]'
-    r'|^\s*\{.{0,200}"(?:error|message|detail|title|reason|msg)"\s*:\s*"(?:\w+ ){0,4}not found\.?"'
-    r'|^\s*\{.{0,200}"(?:error|code)"\s*:\s*"(?:not_found|notfound|nosuchkey)"'
-)
+_CODE_KEYS = frozenset(("status", "statuscode", "status_code", "code", "error_code", "errorcode"))
+_WORD_KEYS = frozenset(("error", "message", "detail", "title", "reason", "msg", "code"))
+_INNER_KEYS = frozenset(("error", "errors", "meta", "status"))
+_SAYS_NOT_FOUND = re.compile(r"(?:\w+ ){0,4}not found\.?|not_found|notfound|nosuchkey")
+
+
+def _answers_not_found(data: object, *, inner: bool = False) -> bool:
+    """Whether an object, or the error within it, is that nothing was found; not its records."""
+    if not isinstance(data, dict):
+        return False
+    for name, value in data.items():
+        key = str(name).lower()
+        if key in _CODE_KEYS and str(value) == "404":
+            return True
+        if (
+            key in _WORD_KEYS
+            and isinstance(value, str)
+            and len(data) <= _FEW_KEYS
+            and _SAYS_NOT_FOUND.fullmatch(value.strip().lower())
+        ):
+            return True
+        if key in _INNER_KEYS and not inner:
+            parts = value if isinstance(value, list) else [value]
+            if any(_answers_not_found(part, inner=True) for part in parts[:3]):
+                return True
+    return False
+
+
+#: Keys of an object that is an error's description.
+_FEW_KEYS = 8
 
 
 def _data(document: Document, markers: Markers) -> list[Finding]:
     """JSON and plain text that say in so many words that nothing is there."""
     said = normalized(document.text)
     if document.kind == "json":
-        missing = _JSON_NOT_FOUND.search(said) is not None
+        try:
+            missing = _answers_not_found(json.loads(document.text))
+        except (ValueError, RecursionError):
+            missing = False
     else:
         missing = len(said) <= 200 and (is_label(said, markers) or is_message(said, markers))
     return [Finding("soft_404:body", _why("body", said), 0.85)] if missing else []

@@ -17,8 +17,10 @@ import pyarrow.csv as arrow_csv
 
 from target_health.config.sources import BODY_FIELDS
 from target_health.readers.lines import LineChunk, whole_lines
+from target_health.readers.numbers import with_point, with_point_sql
 from target_health.readers.raw import (
     NULL_WORDS,
+    NUMERIC,
     RAW_FIELDS,
     Bad,
     Outcome,
@@ -38,9 +40,6 @@ MAX_BODY_LINES = 100_000
 MAX_BODY_BYTES = 16 << 20
 QUOTE = b'"'
 CONTINUED = "continued"  # a later line of a record that is counted at its first
-NUMERIC = frozenset(
-    {"status", "latency_ms", "bytes", "attempts", "redirects", "credits", "text_length"}
-)
 
 
 class CsvLines(LineReader):
@@ -56,9 +55,19 @@ class CsvLines(LineReader):
             for field, column in reading.columns.items()
             if column.path[0] in index
         }
+        clock = reading.columns["ts"].clock if "ts" in reading.columns else ()
+        self._clock = index.get(clock[0]) if clock else None
 
     def is_header(self, line: int) -> bool:
-        return line == 1 and self.reading.has_header
+        return line <= self.reading.header_lines
+
+    def _headers_in(self, chunk: LineChunk) -> int:
+        return min(max(self.reading.header_lines + 1 - chunk.first_line, 0), len(chunk))
+
+    def count(self, chunk: LineChunk) -> int:
+        first = self._headers_in(chunk)
+        records = self._records(chunk, first)
+        return len(chunk) - first if records is None else len(records)
 
     def cut(self, data: bytes, start: int) -> int:
         end = whole_lines(data, start)
@@ -101,10 +110,16 @@ class CsvLines(LineReader):
             if name in NUMERIC:
                 words = ", ".join(literal(word) for word in sorted(NULL_WORDS))
                 value = f"CASE WHEN lower(trim({value})) NOT IN ({words}) THEN {value} END"
+                if self.reading.decimal_comma:
+                    value = with_point_sql(f"c{place}").join(
+                        (f"CASE WHEN {value} IS NOT NULL THEN ", " END")
+                    )
             elif name == "item":
                 value = f"nullif(nullif(trim({value}), ''), 'null')"
             else:
                 value = f"nullif({value}, '')"
+            if name == "ts" and self._clock is not None:
+                value = f"{value} || ' ' || c{self._clock}"
             if factor != 1.0:
                 value = (
                     f"coalesce(CAST(TRY_CAST({value} AS DOUBLE) * {factor!r} AS VARCHAR), {value})"
@@ -137,7 +152,11 @@ class CsvLines(LineReader):
                 or (name == "item" and (value or "").strip() in ("", "null"))
             ):
                 value = None
-            elif factor != 1.0 and value is not None:
+            elif name in NUMERIC and value is not None and self.reading.decimal_comma:
+                value = with_point(value)
+            if name == "ts" and value is not None and self._clock is not None:
+                value = f"{value} {values[self._clock]}"
+            if factor != 1.0 and value is not None:
                 with suppress(ValueError):
                     value = repr(float(value) * factor)
             fields[name] = value
@@ -155,7 +174,7 @@ class CsvLines(LineReader):
 
     def _table(self, chunk: LineChunk, chains: np.ndarray) -> pa.Table:
         """Columns ``c0…`` with ``line``, ``chain``, ``reread``: a row a record."""
-        first = 1 if self.is_header(chunk.first_line) else 0
+        first = self._headers_in(chunk)
         records = self._records(chunk, first)
         starts = [start for start, _ in records] if records is not None else None
         data = memoryview(chunk.data)[int(chunk.offsets[first]) :]

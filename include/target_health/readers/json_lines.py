@@ -9,8 +9,10 @@ import duckdb
 
 from target_health.config.sources import BODY_FIELDS
 from target_health.readers.lines import LineChunk
+from target_health.readers.numbers import with_point
 from target_health.readers.raw import (
     NULL_WORDS,
+    NUMERIC,
     RAW_FIELDS,
     Bad,
     Column,
@@ -29,6 +31,8 @@ FAST_NUMBERS = frozenset({"status", "latency_ms", "bytes", "attempts"})
 #: Fields that keep their JSON.
 AS_JSON = frozenset({"item", "evidence", "route"})
 BLANK = "blank line"
+#: Lines of an array that is written an object a line, as Scrapy's JSON feed is.
+BRACKETS = ("[", "]", "],")
 #: Response headers that stand in columns of their own, as advertools has them.
 HEADER_PREFIX = "resp_headers_"
 
@@ -52,13 +56,17 @@ class JsonLines(LineReader):
         stripped = text.replace("\0", "").strip().lstrip("\ufeff").strip()
         if not stripped:
             return Skip(BLANK) if "\0" not in text else Bad("only NUL bytes")
+        if stripped in BRACKETS:
+            return Skip("bracket of an array")
+        if stripped.endswith("},"):  # one of the objects of an array, each on a line
+            stripped = stripped[:-1]
         try:
             record = json.loads(stripped)
         except (ValueError, RecursionError):
             return Bad("not JSON")
         if not isinstance(record, dict):
             return Bad("not a JSON object")
-        return _row(record, self.reading.columns)
+        return _row(record, self.reading)
 
     def _build(self) -> str:
         """One ``json_transform`` over the needed keys, then the fields out of its struct."""
@@ -70,6 +78,8 @@ class JsonLines(LineReader):
             if name == "ts" and self.typed_ts:
                 kind = "TIMESTAMPTZ"
             _place(tree, column.path, kind)
+            if column.clock:
+                _place(tree, column.clock, kind)
         fields: list[str] = []
         reread: list[str] = []
         columns = self.reading.columns
@@ -90,6 +100,8 @@ class JsonLines(LineReader):
                     f"WHEN contains(l, {literal(json.dumps(column.path[-1]))}) THEN CASE "
                     f"json_type(l, {literal(_json_path(column))}) WHEN 'NULL' THEN 'null' END END"
                 )
+            elif column.clock:
+                value = f"{value} || ' ' || {_struct_value(Column(column.clock))}"
             elif column.factor != 1.0:
                 value = f"CAST(TRY_CAST({value} AS DOUBLE) * {column.factor!r} AS VARCHAR)"
             fields.append(f"{value} AS {name}")
@@ -174,10 +186,10 @@ def _no_object(parent: tuple[str, ...], columns: dict[str, Column]) -> str:
     )
 
 
-def _row(record: dict[str, Any], columns: dict[str, Column]) -> Outcome:
+def _row(record: dict[str, Any], reading: Reading) -> Outcome:
     fields: dict[str, str | None] = {}
     page: dict[str, str | None] = {}
-    for name, column in columns.items():
+    for name, column in reading.columns.items():
         value: Any = record
         for depth, key in enumerate(column.path):
             if not isinstance(value, dict):
@@ -196,10 +208,21 @@ def _row(record: dict[str, Any], columns: dict[str, Column]) -> Outcome:
             page[name] = _text_of(value)
             continue
         raw = name.replace(".", "_")
+        if reading.decimal_comma and raw in NUMERIC and isinstance(value, str):
+            value = with_point(value)
         fields[raw] = as_text(value, column, raw)
+        if column.clock and fields[raw] is not None:
+            fields[raw] = f"{fields[raw]} {_at(record, column.clock)}"
         if raw == "url" and fields[raw]:
             fields[raw] = str(fields[raw]).strip()
     return Row(fields, page_of(page, _headers(record)) if page else None)
+
+
+def _at(record: dict[str, Any], path: tuple[str, ...]) -> Any:
+    value: Any = record
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def _headers(record: dict[str, Any]) -> dict[str, str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import statistics
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
 from target_health.config.sources import MAPPABLE, UNITS, Source
-from target_health.readers.raw import NULL_WORDS, Column
+from target_health.readers import numbers
+from target_health.readers.raw import NULL_WORDS, NUMERIC, Column
 
 #: Raw field → names in order of preference, as ``plain`` makes them. Ends of fetches come before
 #: their starts: event time is the end of the fetch.
@@ -58,6 +60,31 @@ NAMES: dict[str, tuple[str, ...]] = {
         "epoch_ms",
         "unix_time",
         "unixtime",
+        "unix",
+        "finished",
+        "completed",
+        "fetched",
+        "crawled",
+        "started",
+        "requested",
+        "logged",
+        "t",
+        "fecha_y_hora",
+        "fecha_hora",
+        "marca_de_tiempo",
+        "fecha",
+        "zeitstempel",
+        "zeitpunkt",
+        "abrufzeit",
+        "datum",
+        "horodatage",
+        "date_heure",
+        "date_et_heure",
+        "data_hora",
+        "data_ora",
+        "hora",
+        "uhrzeit",
+        "heure",
     ),
     "url": (
         "url",
@@ -75,13 +102,31 @@ NAMES: dict[str, tuple[str, ...]] = {
         "href",
         "page",
         "request_uri",
+        "webpage",
+        "web_page",
+        "page_address",
+        "direccion",
+        "enlace",
+        "pagina",
+        "adresse",
+        "webadresse",
+        "seite",
+        "lien",
+        "indirizzo",
+        "endereco",
+        "url_full",
+        "direccion_url",
+        "url_effective",
+        "effective_url",
+        "final_url",
+        "response_url",
     ),
     "site": ("site",),
     "page_type": ("page_type", "pagetype"),
     "status": (
         "status_code",
-        "http_status",
         "http_status_code",
+        "http_status",
         "statuscode",
         "response_status_code",
         "response_code",
@@ -91,6 +136,24 @@ NAMES: dict[str, tuple[str, ...]] = {
         "code",
         "sc_status",
         "rc",
+        "http_response_code",
+        "http_status_code_text",
+        "result_code",
+        "http",
+        "codigo",
+        "codigo_http",
+        "codigo_de_estado",
+        "codigo_estado",
+        "estado",
+        "estado_http",
+        "statuscode_http",
+        "http_statuscode",
+        "antwortcode",
+        "code_http",
+        "code_de_statut",
+        "statut",
+        "codice",
+        "codice_stato",
     ),
     "status_text": ("status_text", "status", "indexability_status"),
     "error": (
@@ -103,6 +166,9 @@ NAMES: dict[str, tuple[str, ...]] = {
         "error_message",
         "err",
         "errors",
+        "fehler",
+        "erreur",
+        "errore",
     ),
     "latency_ms": (
         "latency_ms",
@@ -135,6 +201,22 @@ NAMES: dict[str, tuple[str, ...]] = {
         "total_time",
         "time_total",
         "took",
+        "response_times",
+        "ttfb",
+        "time_to_first_byte",
+        "tiempo_de_respuesta",
+        "tiempo_respuesta",
+        "tiempo",
+        "duracion",
+        "latencia",
+        "antwortzeit",
+        "ladezeit",
+        "dauer",
+        "latenz",
+        "temps_de_reponse",
+        "duree",
+        "tempo_di_risposta",
+        "tempo",
     ),
     "bytes": (
         "bytes",
@@ -153,6 +235,17 @@ NAMES: dict[str, tuple[str, ...]] = {
         "size_download",
         "length",
         "content_size",
+        "file_size",
+        "html_size",
+        "transfer_size",
+        "transferred",
+        "tamano",
+        "groesse",
+        "grosse",
+        "dateigrosse",
+        "taille",
+        "peso",
+        "dimensione",
     ),
     "attempts": ("attempts", "tries", "num_attempts", "attempt_count"),
     "redirects": ("redirects", "redirect_times", "redirect_count", "num_redirects"),
@@ -184,7 +277,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "md5",
         "checksum",
     ),
-    "title": ("title", "page_title", "title_1"),
+    "title": ("title", "page_title", "title_1", "titulo", "titel", "titre", "titolo"),
     "text_length": ("text_length", "text_len"),
     "evidence": ("evidence",),
     "item": ("item",),
@@ -207,6 +300,23 @@ SECONDS = frozenset(
         "download_time",
     }
 )
+SECOND_SUFFIXES = ("_s", "_sec", "_secs", "_sek", "_seconds", "_segundos", "_sekunden", "_secondes")
+#: Objects with names of their own inside.
+OWN_CONTENT = frozenset(
+    {"item", "items", "data", "headers", "response_headers", "resp_headers", "route"}
+)
+UNIT_SUFFIX = re.compile(
+    r"(_in)?_(ms|millis|milliseconds|msec|us|micros|s|sec|secs|sek|seconds|segundos|sekunden|secondes|"
+    r"bytes?|octets)$"
+)
+#: What a column's values look like that is one of the two required fields, whatever its name.
+URL_VALUE = re.compile(r"https?://[^\s/]+", re.IGNORECASE)
+TIME_VALUE = re.compile(
+    r"(\d{4}[-/]\d\d?[-/]\d\d?|\d\d?[-/.]\d\d?[-/.](\d{4}|\d\d)),?[T ]\d\d?:\d\d"
+)
+#: Columns whose URLs and times are not the fetch's own.
+OTHER_URLS = re.compile(r"refer|parent|canonical|source|from|image|proxy|screenshot|location|host")
+OTHER_TIMES = re.compile(r"modif|expir|publish|valid|updated|lastmod|birth|due|next")
 #: A median of at least this many is taken for milliseconds: no crawler's median fetch takes
 #: 30 s, and one of 30 ms is faster than any site far away.
 MILLISECONDS_FROM = 30.0
@@ -216,7 +326,10 @@ NATIVE = {name: Column(tuple(name.split("."))) for name in MAPPABLE if name != "
 
 
 def plain(name: str) -> str:
-    """A column's name as it is compared: lower case, words joined by ``_``."""
+    """A column's name as it is compared: lower case, no accents, words joined by ``_``."""
+    if not name.isascii():
+        parts = unicodedata.normalize("NFKD", name.replace("ß", "ss"))
+        name = "".join(part for part in parts if not unicodedata.combining(part))
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip().lstrip("\ufeff@"))
     return re.sub(r"[^0-9a-z]+", "_", name.lower()).strip("_")
 
@@ -241,17 +354,40 @@ def columns_for(
             if name == "latency_ms" and not wanted.unit:
                 factor, guess = latency_factor(path, samples.get(path, ()))
                 notes += guess
-            taken[name] = Column(path, factor)
-    used = {column.path for column in taken.values()}
+            clock = by_label.get(wanted.time, ()) if wanted.time else ()
+            taken[name] = Column(path, factor, clock)
+    notes += _by_common_names(taken, available, samples)
+    notes += _by_values(taken, available, samples)
+    return taken, notes
+
+
+def _used(taken: Mapping[str, Column]) -> set[tuple[str, ...]]:
+    return {path for column in taken.values() for path in (column.path, column.clock)}
+
+
+def _by_common_names(
+    taken: dict[str, Column],
+    available: Sequence[tuple[str, ...]],
+    samples: Mapping[tuple[str, ...], Iterable[object]],
+) -> list[str]:
+    """Add what is recognised by its name; returns notes on guesses."""
+    notes: list[str] = []
+    used = _used(taken)
     by_name: dict[str, tuple[str, ...]] = {}
     for path in available:
         by_name.setdefault(plain("_".join(path)), path)
+    for path in available:  # a name may stand deeper: http.response.status_code
+        if len(path) > 1 and plain(path[0]) not in OWN_CONTENT:
+            for start in (-2, -1):
+                by_name.setdefault(plain("_".join(path[start:])), path)
+    for path in available:  # a name may end with its unit: "Antwortzeit (ms)"
+        by_name.setdefault(UNIT_SUFFIX.sub("", plain("_".join(path))), path)
     for name, names in NAMES.items():
         if name in taken:
             continue
         for candidate in names:
             path = by_name.get(candidate, ())
-            if not path or path in used:
+            if not path or path in used or not _can_be(name, samples.get(path, ())):
                 continue
             factor = 1.0
             if name == "latency_ms":
@@ -260,7 +396,47 @@ def columns_for(
             taken[name] = Column(path, factor)
             used.add(path)
             break
-    return taken, notes
+    return notes
+
+
+def _by_values(
+    taken: dict[str, Column],
+    available: Sequence[tuple[str, ...]],
+    samples: Mapping[tuple[str, ...], Iterable[object]],
+) -> list[str]:
+    """Add a required field that only one column's values look like; returns notes on guesses."""
+    notes: list[str] = []
+    for name, looks, other in (("url", URL_VALUE, OTHER_URLS), ("ts", TIME_VALUE, OTHER_TIMES)):
+        if name in taken:
+            continue
+        alike = [
+            path
+            for path in available
+            if path not in _used(taken)
+            and not other.search(plain(path[-1]))
+            and _all(looks, samples, path)
+        ]
+        if len(alike) == 1:
+            taken[name] = Column(alike[0])
+            notes.append(f"took {taken[name].label!r} for {name}, by what is in it")
+    return notes
+
+
+def _can_be(name: str, values: Iterable[object]) -> bool:
+    """Whether a column of this name can hold the field: a status has three digits somewhere."""
+    if name != "status":
+        return True
+    texts = [str(value) for value in values if str(value).strip().lower() not in NULL_WORDS]
+    return not texts or any(re.search(r"\d", text) for text in texts)
+
+
+def _all(
+    looks: re.Pattern[str],
+    samples: Mapping[tuple[str, ...], Iterable[object]],
+    path: tuple[str, ...],
+) -> bool:
+    texts = [str(value).strip() for value in samples.get(path, ())]
+    return bool(texts) and all(looks.match(text) for text in texts)
 
 
 def latency_factor(path: tuple[str, ...], values: Iterable[object]) -> tuple[float, list[str]]:
@@ -270,21 +446,28 @@ def latency_factor(path: tuple[str, ...], values: Iterable[object]) -> tuple[flo
         return 1.0, []
     if name.endswith(("_us", "_micros")):
         return 0.001, []
-    if name in SECONDS or name.endswith(("_s", "_sec", "_secs", "_seconds")):
+    if name in SECONDS or name.endswith(SECOND_SUFFIXES):
         return 1000.0, []
-    numbers = [number for value in values if (number := as_number(value)) is not None]
-    if not numbers:
+    found = [number for value in values if (number := as_number(value)) is not None]
+    if not found:
         return 1.0, []
-    median = statistics.median(numbers)
+    median = statistics.median(found)
     unit, factor = ("ms", 1.0) if median >= MILLISECONDS_FROM else ("s", 1000.0)
     return factor, [f"took {path[-1]!r} for {unit} (median {median:g}); unit: in sources.yaml"]
 
 
 def as_number(value: object) -> float | None:
     text = str(value).strip()
-    if text.lower() in NULL_WORDS:
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    return None if text.lower() in NULL_WORDS else numbers.as_number(text)
+
+
+def has_decimal_commas(
+    columns: Mapping[str, Column], samples: Mapping[tuple[str, ...], Iterable[object]]
+) -> bool:
+    """Whether the log writes its numbers with decimal commas."""
+    return numbers.are_decimal_commas(
+        value
+        for name in NUMERIC
+        if name in columns
+        for value in samples.get(columns[name].path, ())
+    )

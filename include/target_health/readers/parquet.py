@@ -38,17 +38,44 @@ def raw_sql(path: Path, reading: Reading, kinds: dict[str, str], rows: tuple[int
         if column is None:
             fields.append(f"NULL::VARCHAR AS {name}")
             continue
-        value = '"' + column.path[0].replace('"', '""') + '"'
+        value = column_name(column.path[0])
         kind = kinds.get(column.path[0], "VARCHAR")
         for key in column.path[1:]:
             value = f"struct_extract({value}, {literal(key)})"
-        fields.append(f"{_text(value, kind, name, column.factor)} AS {name}")
+        text = _text(value, kind, name, column.factor)
+        if column.clock:
+            text = f"{value}::VARCHAR || ' ' || {column_name(column.clock[0])}::VARCHAR"
+        fields.append(f"{text} AS {name}")
     return (
         f"SELECT file_row_number + 1 AS line, 0::UBIGINT AS chain, false AS reread, "
         f"{', '.join(fields)} FROM read_parquet({literal(str(path))}, file_row_number = true, "
         f"hive_partitioning = false) WHERE file_row_number >= {rows[0]} "
         f"AND file_row_number < {rows[1]}"
     )
+
+
+def records_sql(path: Path, kinds: dict[str, str], rows: tuple[int, int]) -> str:
+    """A SELECT of rows [first, last) as they came: ``line`` and all columns as JSON ``record``."""
+    # Bytes as text where they are; whatever JSON has no form for, as DuckDB writes it.
+    packed = ", ".join(
+        f"{literal(name)}: {_shown(column_name(name), kind)}" for name, kind in kinds.items()
+    )
+    return (
+        f"SELECT file_row_number + 1 AS line, to_json({{{packed}}})::VARCHAR AS record "
+        f"FROM read_parquet({literal(str(path))}, file_row_number = true, "
+        f"hive_partitioning = false) WHERE file_row_number >= {rows[0]} "
+        f"AND file_row_number < {rows[1]}"
+    )
+
+
+def _shown(value: str, kind: str) -> str:
+    if kind in ("BLOB", "BIT"):
+        return f"coalesce(TRY(decode({value}::BLOB)), {value}::VARCHAR)"
+    return value
+
+
+def column_name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _text(value: str, kind: str, name: str, factor: float) -> str:

@@ -19,6 +19,11 @@ RAW_FIELDS = (
 #: Words that home-made logs write for "nothing"; compared in lower case.
 NULL_WORDS = frozenset({"", "-", "null", "none", "nan", "n/a", "na", "nil", "undefined", "\\n"})
 
+#: Raw fields that hold numbers.
+NUMERIC = frozenset(
+    {"status", "latency_ms", "bytes", "attempts", "redirects", "credits", "text_length"}
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Skip:
@@ -78,23 +83,29 @@ def page_of(
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Where a raw field comes from: a column (JSON: path of keys), times a factor."""
+    """Where a raw field comes from: a column (JSON: path of keys), times a factor.
+
+    ``clock`` is a second column, of times of day, that stands beside one of dates.
+    """
 
     path: tuple[str, ...]
     factor: float = 1.0
+    clock: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
-        return ".".join(self.path)
+        return ".".join(self.path) + (f" and {'.'.join(self.clock)}" if self.clock else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How one file is read: recognised once, kept in the ledger for as long as it grows.
 
-    ``columns`` maps raw fields to the log's columns. ``header`` lists a CSV's columns.
+    ``columns`` maps raw fields to the log's columns. ``header`` lists a CSV's columns,
+    which stand in the last of its ``header_lines``.
     ``ts_from_file`` takes the file's modification time as every fetch's time; ``iso_times`` says
     that the times seen are ISO 8601 with a time of day, in UTC or with an offset.
+    ``decimal_comma`` says that numbers are written like 1.234,5.
     ``retries_told``: a Scrapy log in which failed downloads are told by their retries.
     ``bodies``: its first lines have bodies.
     """
@@ -102,9 +113,10 @@ class Reading:
     format: str
     columns: dict[str, Column] = field(default_factory=dict)
     header: tuple[str, ...] = ()
-    has_header: bool = True
+    header_lines: int = 1
     delimiter: str = ","
     ts_format: str | None = None
+    decimal_comma: bool = False
     ts_from_file: bool = False
     iso_times: bool = False
     retries_told: bool = True
@@ -114,6 +126,12 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a file as a whole is not read; one line that says what to do."""
+    """Why a file as a whole is not read; one line that says what to do.
+
+    ``reading`` tells its lines apart where that much is known; ``records`` counts those of a file
+    of records.
+    """
 
     reason: str
+    reading: Reading | None = None
+    records: int = 1

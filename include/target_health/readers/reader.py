@@ -70,12 +70,16 @@ class LineReader(ABC):
             take_open_end=take_open_end,
             cut=self.cut,
             finished=self.finished,
-            headers=int(self.is_header(1)),
+            headers=self.reading.header_lines if self.is_header(1) else 0,
         )
 
     def is_header(self, line: int) -> bool:
         """Whether a line number is no line of the log at all, but its header."""
         return False
+
+    def count(self, chunk: LineChunk) -> int:
+        """How many of a chunk's lines are counted: records, without a header."""
+        return len(chunk) - self.is_header(chunk.first_line)
 
     def cut(self, data: bytes, start: int) -> int:
         """Where the first record that ends at or after ``start + 1`` ends; 0 when none does."""

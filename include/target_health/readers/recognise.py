@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from target_health.config.sources import FILE_MTIME, Source
-from target_health.readers import heritrix, parquet, scrapy_console
+from target_health.readers import heritrix, parquet, scrapy_console, times
 from target_health.readers.csv_lines import CsvLines
 from target_health.readers.heritrix import Heritrix
 from target_health.readers.json_lines import JsonLines
-from target_health.readers.names import NATIVE, columns_for
-from target_health.readers.raw import NULL_WORDS, Column, Reading, Refusal
+from target_health.readers.names import (
+    NATIVE,
+    OWN_CONTENT,
+    URL_VALUE,
+    columns_for,
+    has_decimal_commas,
+    plain,
+)
+from target_health.readers.raw import Column, Reading, Refusal
 from target_health.readers.reader import LineReader
 from target_health.readers.scrapy_console import ScrapyConsole
 from target_health.readers.sql_text import literal
@@ -36,12 +44,15 @@ READERS: dict[str, type[LineReader]] = {
     "warc": Archive,
 }
 SAMPLE_LINES = 500
+#: Keys below one another at which a field is looked for.
+DEPTH = 3
+#: Lines that may stand before a CSV's header, as a title or Excel's ``sep=;``.
+PREAMBLE_LINES = 5
 DELIMITERS = ",;\t|"
 COMPRESSED_SUFFIX = re.compile(r"\.(gz|zst|zstd)$", re.IGNORECASE)
-DAY_MONTH = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(.*)")
 TEXT_ONLY = "pages are judged by their text alone: marks in links, forms and scripts cannot be seen"
-DATE_ONLY = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{8}")
 ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?")
+ACCESS_LOG = re.compile(r'\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:[\d:]{8} [+-]\d{4}\] "')
 NO_TIME = (
     "has no column with a time of day: set ts: to the column that has it in sources.yaml, or "
     "ts: file_mtime to take the file's own time"
@@ -52,9 +63,13 @@ def recognise(name: str, head: bytes, source: Source) -> Reading | Refusal:
     """How to read a file of lines, from its first decompressed bytes (whole lines)."""
     if is_archive(head) and source.format in (None, "warc"):
         return Reading("warc")
-    text = head.decode("utf-8", "replace").lstrip("\ufeff")
-    lines = [line for line in text.splitlines() if line.strip("\0 \t")][:SAMPLE_LINES]
+    whole = [_text(line) for line in head.removeprefix(codecs.BOM_UTF8).splitlines()]
+    lines = [line for line in whole if line.strip("\0 \t")][:SAMPLE_LINES]
     kind = source.format or _format_of(name, lines)
+    if kind in (None, "native", "jsonl") and _is_document(lines):
+        return Refusal(
+            "is one JSON document, not JSON lines: write one object a line (jq -c '.[]')"
+        )
     if kind == "native":
         if source.columns:
             return _json_reading(lines, source)
@@ -71,15 +86,35 @@ def recognise(name: str, head: bytes, source: Source) -> Reading | Refusal:
     if kind == "heritrix":
         return Reading("heritrix", {})
     if kind == "csv":
-        return _csv_reading(lines, source)
+        return _csv_reading(lines, source, whole)
     if kind == "scrapy_console":
         return scrapy_console.reading(lines)
     if kind in ("parquet", "warc"):
         return Refusal(f"is not read as {kind}: it does not begin like one")
+    if lines and sum(bool(ACCESS_LOG.match(line)) for line in lines) * 2 >= len(lines):
+        return Refusal(
+            "is a web server's access log: it tells who asked that server, not what a crawler was "
+            "served; give the crawler's own log"
+        )
     return Refusal(
         "is in no format that is known: name format: and columns: in sources.yaml "
         "(native, jsonl, csv, parquet, heritrix, scrapy_console, warc)"
     )
+
+
+def _is_document(lines: list[str]) -> bool:
+    """An array or an object over several lines, none of which is an object by itself."""
+    first = lines[0].strip() if lines else ""
+    opens = first in ("[", "{") or first.startswith("[{")
+    return opens and not any(_object(line) for line in lines if line.strip() != "{}")
+
+
+def _text(line: bytes) -> str:
+    """A line as the landing reads it: UTF-8, else Windows-1252."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode("cp1252", "replace")
 
 
 def reader_for(reading: Reading) -> LineReader:
@@ -112,7 +147,7 @@ def _object(line: str) -> dict[str, Any] | None:
     if not line.lstrip("\ufeff\0 \t").startswith("{"):
         return None
     try:
-        record = json.loads(line.replace("\0", "").strip())
+        record = json.loads(line.replace("\0", "").strip().removesuffix(","))
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
@@ -134,15 +169,16 @@ def _is_native(records: list[dict[str, Any]]) -> bool:
     }
 
 
-def _paths(record: dict[str, Any]) -> Iterable[tuple[tuple[str, ...], Any]]:
+def _paths(
+    record: dict[str, Any], above: tuple[str, ...] = ()
+) -> Iterable[tuple[tuple[str, ...], Any]]:
     for key, value in record.items():
         if not key:
             continue
-        yield (key,), value
-        if isinstance(value, dict):
-            for below, inner in value.items():
-                if below:
-                    yield (key, below), inner
+        if not isinstance(value, dict) or plain(key) in OWN_CONTENT:
+            yield (*above, key), value
+        if isinstance(value, dict) and len(above) < DEPTH - 1:
+            yield from _paths(value, (*above, key))
 
 
 def _json_reading(lines: list[str], source: Source) -> Reading | Refusal:
@@ -176,49 +212,69 @@ def _json_reading(lines: list[str], source: Source) -> Reading | Refusal:
     )
 
 
-def _csv_header(lines: list[str], delimiters: str) -> tuple[str, list[str]] | None:
-    """Delimiter and names of a header line in which ``url`` is recognised."""
-    for delimiter in delimiters:
-        try:
-            header = next(csv.reader(io.StringIO(lines[0]), delimiter=delimiter), [])
-        except csv.Error:
-            continue
-        if len(header) < 2:
-            continue
-        found, _ = columns_for([(name,) for name in header], {}, Source())
-        if "url" in found:
-            return delimiter, header
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """A CSV's header: its place among the lines, its delimiter and names."""
+
+    place: int
+    delimiter: str
+    names: list[str]
+
+
+def _csv_header(lines: list[str], delimiters: str) -> _Header | None:
+    """The first of the first lines that is a header with a column of URLs, by name or values."""
+    for place in range(min(len(lines), PREAMBLE_LINES + 1)):
+        for delimiter in delimiters:
+            rows = _rows(lines[place : place + 20], delimiter)
+            if not rows or len(rows[0]) < 2 or any(URL_VALUE.match(cell) for cell in rows[0]):
+                continue
+            names = [(name,) for name in rows[0]]
+            samples = _samples(rows[0], rows[1:])
+            found, _ = columns_for(names, samples if all(rows[0]) else {}, Source())
+            if "url" in found:
+                return _Header(place, delimiter, rows[0])
     return None
 
 
-def _csv_reading(lines: list[str], source: Source) -> Reading | Refusal:
+def _rows(lines: list[str], delimiter: str) -> list[list[str]]:
+    try:
+        return list(csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter))
+    except csv.Error:
+        return []
+
+
+def _samples(header: list[str], rows: list[list[str]]) -> dict[tuple[str, ...], list[Any]]:
+    samples: dict[tuple[str, ...], list[Any]] = {(name,): [] for name in header}
+    for values in rows:
+        if len(values) == len(header):
+            for name, value in zip(header, values, strict=True):
+                samples[(name,)].append(value)
+    return samples
+
+
+def _csv_reading(lines: list[str], source: Source, whole: list[str]) -> Reading | Refusal:
     if not lines:
         return Refusal("is empty")
     found = _csv_header(lines, source.delimiter or DELIMITERS)
     if found is None:
         delimiter = source.delimiter or _likely_delimiter(lines[0])
-        header = next(csv.reader(io.StringIO(lines[0]), delimiter=delimiter), [])
-        found = delimiter, header
-    delimiter, header = found
-    header = _distinct([name.strip() for name in header])
-    samples: dict[tuple[str, ...], list[Any]] = {(name,): [] for name in header}
-    for values in csv.reader(io.StringIO("\n".join(lines[1:])), delimiter=delimiter):
-        if len(values) == len(header):
-            for name, value in zip(header, values, strict=True):
-                samples[(name,)].append(value)
+        found = _Header(0, delimiter, (_rows(lines[:1], delimiter) or [[]])[0])
+    delimiter = found.delimiter
+    header_lines = 1
+    if found.place:  # blank lines before it count too
+        header_lines = 1 + next(
+            place for place, line in enumerate(whole) if line == lines[found.place]
+        )
+    header = _distinct([name.strip() for name in found.names])
+    samples = _samples(header, _rows(lines[found.place + 1 :], delimiter))
     columns, notes = columns_for([(name,) for name in header], samples, source)
     reading = _checked("csv", columns, notes, samples, source)
     if isinstance(reading, Refusal):
-        return reading
-    return Reading(
-        "csv",
-        reading.columns,
-        header=tuple(header),
-        delimiter=delimiter,
-        ts_format=reading.ts_format,
-        ts_from_file=reading.ts_from_file,
-        notes=reading.notes,
-    )
+        as_lines = Reading(
+            "csv", header=tuple(header), header_lines=header_lines, delimiter=delimiter
+        )
+        return Refusal(reading.reason, as_lines)
+    return replace(reading, header=tuple(header), header_lines=header_lines, delimiter=delimiter)
 
 
 def _likely_delimiter(line: str) -> str:
@@ -243,7 +299,7 @@ def _checked(
     source: Source,
 ) -> Reading | Refusal:
     """A reading, or why the columns are not enough for one."""
-    there = ", ".join(".".join(path) for path in samples if len(path) == 1)[:300]
+    there = ", ".join(dict.fromkeys(path[0] for path in samples))[:300]
     if "url" not in columns and source.constants.site is None:
         return Refusal(f"has no column for url: set url: in sources.yaml (columns: {there})")
     wanted = source.columns.get("ts")
@@ -254,18 +310,36 @@ def _checked(
         return Refusal(f"has no column {wanted.column!r}, which sources.yaml names for ts")
     if "ts" not in columns:
         return Refusal(f"{NO_TIME} (columns: {there})")
-    values = [
-        str(value).strip()
-        for value in samples.get(columns["ts"].path, [])
-        if str(value).strip().lower() not in NULL_WORDS
-    ]
-    if values and not source.ts_format and all(DATE_ONLY.fullmatch(value) for value in values):
-        return Refusal(f"{NO_TIME}; {columns['ts'].label!r} holds dates only")
-    ts_format = source.ts_format or day_month_format(values)
+    if wanted is not None and wanted.time and not columns["ts"].clock:
+        return Refusal(f"has no column {wanted.time!r}, which sources.yaml names for ts")
+    columns = times.with_clock(columns, samples)
+    values = times.sampled(columns["ts"], samples)
+    if values and not source.ts_format and all(times.DATE_ONLY.fullmatch(v) for v in values):
+        return Refusal(
+            f"{NO_TIME}; {columns['ts'].label!r} holds dates only (with a column of times beside "
+            "it: ts: {column: …, time: …})"
+        )
+    if values and not source.ts_format and all(times.CLOCK_ONLY.fullmatch(v) for v in values):
+        return Refusal(
+            f"has no date: {columns['ts'].label!r} holds a time of day only; name both in "
+            "sources.yaml: ts: {column: …, time: …}"
+        )
+    ts_format = source.ts_format or times.day_month_format(values)
     if ts_format and not source.ts_format:
         notes = [*notes, f"took {columns['ts'].label!r} for {ts_format}"]
-    iso = kind == "jsonl" and _are_iso(samples.get(columns["ts"].path, []), source)
-    return Reading(kind, columns, ts_format=ts_format, iso_times=iso, notes=tuple(notes))
+    commas = kind != "parquet" and has_decimal_commas(columns, samples)
+    if commas:
+        notes = [*notes, "took the commas in numbers for decimal ones, as in 0,5"]
+    return Reading(
+        kind,
+        columns,
+        ts_format=ts_format,
+        decimal_comma=commas,
+        iso_times=kind == "jsonl"
+        and not columns["ts"].clock
+        and _are_iso(samples.get(columns["ts"].path, []), source),
+        notes=tuple(notes),
+    )
 
 
 def _are_iso(values: list[Any], source: Source) -> bool:
@@ -276,28 +350,6 @@ def _are_iso(values: list[Any], source: Source) -> bool:
         and source.ts_format is None
         and all(isinstance(value, str) and ISO.fullmatch(value) for value in values)
     )
-
-
-def day_month_format(values: list[str]) -> str | None:
-    """A strptime format when the values themselves show which of the numbers is the day."""
-    matches = [DAY_MONTH.fullmatch(value) for value in values]
-    found = [match for match in matches if match]
-    if not found or len(found) != len(values):
-        return None
-    first = max(int(match[1]) for match in found)
-    second = max(int(match[3]) for match in found)
-    if (first > 12) == (second > 12):
-        return None
-    mark = found[0][2]
-    order = ("%d", "%m") if first > 12 else ("%m", "%d")
-    rest = found[0][5]
-    clock = re.fullmatch(r"(,?[ T])(\d{1,2}):(\d\d)(:\d\d)?(\.\d+)?( ?[AaPp][Mm])?", rest)
-    if not clock:
-        return None
-    time = "%I" if clock[6] else "%H"
-    time += ":%M" + (":%S" if clock[4] else "") + (".%f" if clock[5] else "")
-    time += (" %p" if (clock[6] or "").startswith(" ") else "%p") if clock[6] else ""
-    return f"{order[0]}{mark}{order[1]}{mark}%Y{clock[1]}{time}"
 
 
 def records_reading(
