@@ -263,12 +263,13 @@ def page_step(
     *,
     now: datetime,
     base_url: str | None = None,
+    due: bool = True,
 ) -> PagingReport:
     """Page people about what calls for them, and try again what did not reach them.
 
-    ``base_url`` is that of Airflow's UI, for links.
+    ``base_url`` is that of Airflow's UI, for links; without ``due`` only what waits is tried.
     """
-    return page_people(home, configuration, targets, now=now, base_url=base_url)
+    return page_people(home, configuration, targets, now=now, base_url=base_url, due=due)
 
 
 def digest_step(
@@ -285,7 +286,7 @@ def digest_step(
         daily = daily_digest(connection, configuration, now)
         return [daily, weekly_digest(connection, configuration, now)] if weekly else [daily]
 
-    return page_people(home, configuration, targets, now=now, more=digests)
+    return page_people(home, configuration, targets, now=now, due=False, more=digests)
 
 
 def run(

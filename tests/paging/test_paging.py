@@ -42,6 +42,11 @@ def test_a_resisting_site_pages_once(paused: Desk) -> None:
         assert says in body
 
 
+def test_a_digest_leaves_the_page_to_the_run_that_acted(paused: Desk) -> None:
+    assert paused.page(hour(1), due=False).queued == 0
+    assert paused.page(hour(1)).queued == 1
+
+
 def test_the_page_links_to_the_question(paused: Desk) -> None:
     paused.page(hour(1), base_url="http://airflow.example:8080/")
     name = incident().incident_id

@@ -30,7 +30,9 @@ def pages(
     """Pages and digests: first those that reached nobody yet, then the newest."""
     home = Home.from_environment()
     if send:
-        report = job.page_step(home, load_configuration(), configured_targets(), now=utc_now())
+        report = job.page_step(
+            home, load_configuration(), configured_targets(), now=utc_now(), due=False
+        )
         if not json:
             print_paging(report)
     with open_published(home) as connection:

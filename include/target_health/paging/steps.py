@@ -43,18 +43,22 @@ def page_people(
     *,
     now: datetime,
     base_url: str | None = None,
+    due: bool = True,
     more: Callable[[duckdb.DuckDBPyConnection], Sequence[Page]] | None = None,
     sender: Sender = send,
     pause: Callable[[float], None] = time.sleep,
 ) -> PagingReport:
     """Queue the pages that are due as of ``now`` and those of ``more``; try every one that waits.
 
+    Without ``due`` no incident is looked at: that is left to the run that acted, which knows when
+    all is done and published, and where people answer.
+
     A page that cannot be delivered waits for the next run; without any address it is kept, which
     is said once. Running the step again sends nothing again.
     """
     with open_writer(home) as con:
         with transaction(con):
-            pages = due_pages(con, configuration, now, base_url)
+            pages = due_pages(con, configuration, now, base_url) if due else []
             pages += list(more(con)) if more else []
             queued = queue_pages(con, pages)
             notice = notice_of(con, targets, now)
