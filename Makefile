@@ -35,7 +35,7 @@ airflow: setup ## Run an airflow command: make airflow ARGS="dags list"
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" airflow $(ARGS)
 
 test: setup-dev ## Run the tests (ARGS="tests/dags -k name" for some)
-	@$(PYTHON) -m pytest -n 3 --dist loadgroup --no-loadscope-reorder $(ARGS)
+	@$(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: setup-dev ## Lint Python and SQL, check formats and types
 	@$(VENV)/bin/ruff check .

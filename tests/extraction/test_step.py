@@ -22,8 +22,6 @@ from target_health.simulator import (
 )
 from tests.extraction.conftest import DAY, HOUR, NOW, Bench, bench_in, fetch, spread
 
-pytestmark = pytest.mark.xdist_group("great_expectations")
-
 NOT_NULL, TEXT = "expect_column_values_to_not_be_null", "expect_column_values_to_match_regex"
 BETWEEN = "expect_column_values_to_be_between"
 SUITE = f"""

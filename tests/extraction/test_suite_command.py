@@ -53,7 +53,6 @@ def test_a_broken_suite_is_seen_in_status(
         assert said in capsys.readouterr().out
 
 
-@pytest.mark.xdist_group("great_expectations")
 def test_check_names_every_suite_and_fails_for_a_broken_one(
     published: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -37,8 +37,6 @@ from target_health.extraction.validation import (
 from target_health.paths import SHIPPED_EXPECTATIONS
 from target_health.verdicts import has_item_value
 
-pytestmark = pytest.mark.xdist_group("great_expectations")
-
 Value = Any
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "expect_column_values_to_not_be_null": {},
