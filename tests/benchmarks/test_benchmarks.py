@@ -9,7 +9,6 @@ import duckdb
 import pytest
 
 from target_health.benchmarks import canary_runs, hourly, landings, page_verdicts
-from target_health.benchmarks.airflow_run import dag_overhead
 from target_health.benchmarks.crawls import crawl_overhead
 from target_health.benchmarks.dashboard import dashboard_pages
 from target_health.benchmarks.dashboard_piece import ask_pages
@@ -26,7 +25,6 @@ from target_health.errors import TargetHealthError
 from target_health.paths import Home
 from target_health.times import HOUR
 from tests.benchmarks.conftest import TINY
-from tests.one_airflow import one_airflow
 
 START = END - HOUR
 
@@ -200,15 +198,6 @@ def test_a_made_page_is_an_article_of_its_size(seed: int) -> None:
 def test_a_piece_that_fails_says_why(tmp_path: Path) -> None:
     with pytest.raises(TargetHealthError, match=r"read_archive ended with status 1: .*missing"):
         measure(read_archive, path=str(tmp_path / "missing.warc"))
-
-
-@pytest.mark.airflow
-def test_dag_overhead_is_the_dag_runs_time_above_the_jobs(bench: Workbench) -> None:
-    with one_airflow():
-        (result,) = dag_overhead(bench)
-    assert (result.name, result.unit, result.target) == ("dag_overhead", "s", None)
-    assert result.value is not None
-    assert result.value > 0
 
 
 def test_a_crawl_with_the_add_on_stands_beside_the_same_without(bench: Workbench) -> None:
