@@ -6,13 +6,12 @@ import pytest
 
 from target_health.benchmarks.airflow_run import dag_overhead
 from target_health.benchmarks.workbench import Workbench
-from tests.one_airflow import one_airflow
 
 
 @pytest.mark.airflow
+@pytest.mark.slow
 def test_dag_overhead_is_the_dag_runs_time_above_the_jobs(bench: Workbench) -> None:
-    with one_airflow():
-        (result,) = dag_overhead(bench)
+    (result,) = dag_overhead(bench)
     assert (result.name, result.unit, result.target) == ("dag_overhead", "s", None)
     assert result.value is not None
     assert result.value > 0

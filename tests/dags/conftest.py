@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import socket
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from target_health.paths import PROJECT_ROOT
-from tests.one_airflow import one_airflow
 
 os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="target-health-airflow-")
 for setting in [name for name in os.environ if name.startswith("AIRFLOW__")]:
@@ -24,13 +22,8 @@ def dags_folder() -> Path:
 
 
 @pytest.fixture(scope="module")
-def port() -> Iterator[int]:
-    """The first of four neighbouring ports that nobody listens on, for the one Airflow."""
-    with one_airflow():
-        yield free_port()
-
-
-def free_port() -> int:
+def port() -> int:
+    """The first of four neighbouring ports that nobody listens on."""
     for first in range(20_000 + os.getpid() % 20_000, 60_000, 4):
         try:
             for port in range(first, first + 4):
