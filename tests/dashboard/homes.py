@@ -72,10 +72,27 @@ def changed_copy(home: Home, root: Path, *statements: str) -> Home:
     return other
 
 
+#: What a database of before those parts were there lacks.
+LATER_TABLES = (
+    "incidents",
+    "incident_reviews",
+    "site_questions",
+    "route_windows",
+    "extraction_checks",
+    "canary_results",
+    "canary_verdicts",
+)
+
+
+def older_copy(home: Home, root: Path) -> Home:
+    """Another home whose published database has none of ``LATER_TABLES``."""
+    return changed_copy(home, root, *(f"DROP TABLE {name}" for name in LATER_TABLES))
+
+
 # Tables as the parts of the system that fill them make them.
 OTHER_TABLES = (
     """
-    CREATE TABLE incidents (
+    CREATE OR REPLACE TABLE incidents (
         incident_id VARCHAR, site VARCHAR, kind VARCHAR, owner VARCHAR, mode VARCHAR,
         first_movement_at TIMESTAMP, opened_at TIMESTAMP, closed_at TIMESTAMP,
         closed_by VARCHAR, close_reason VARCHAR, openings INTEGER, band VARCHAR,
@@ -118,7 +135,7 @@ OTHER_TABLES = (
     )
     """,
     """
-    CREATE TABLE incident_reviews (
+    CREATE OR REPLACE TABLE incident_reviews (
         incident_id VARCHAR PRIMARY KEY, site VARCHAR, kind VARCHAR, reviewed_by VARCHAR,
         reviewed_at TIMESTAMP, is_false_alarm BOOLEAN, was_early_enough BOOLEAN,
         are_reasons_right BOOLEAN, did_action_help BOOLEAN, onset_at TIMESTAMP, note VARCHAR
@@ -130,21 +147,21 @@ OTHER_TABLES = (
         '2026-03-08 13:30', 'the shop was redesigned'
     )
     """,
-    "CREATE TABLE site_questions (run_id VARCHAR, incident_id VARCHAR, site VARCHAR, "
+    "CREATE OR REPLACE TABLE site_questions (run_id VARCHAR, incident_id VARCHAR, site VARCHAR, "
     "asked_at TIMESTAMP, answered_at TIMESTAMP)",
     f"INSERT INTO site_questions VALUES ('hostility-refusing', 'hostility-refusing', "
     f"'{REFUSING}', '2026-03-10 12:00', NULL)",
-    "CREATE TABLE route_windows AS SELECT site, window_start, window_end, window_minutes, "
+    "CREATE OR REPLACE TABLE route_windows AS SELECT site, window_start, window_end, window_minutes, "
     "'gateway' AS dimension, 'dc-1' AS value, requests, judged, ok, hard_blocks, challenges, "
     "soft_blocks, unknown, server_errors, redirects FROM site_windows",
-    "CREATE TABLE extraction_checks AS SELECT site, window_start, 'product' AS page_type, "
+    "CREATE OR REPLACE TABLE extraction_checks AS SELECT site, window_start, 'product' AS page_type, "
     "'price' AS field, 'not_null' AS expectation, ok AS checked, 1::BIGINT AS failed "
     "FROM site_windows",
-    "CREATE TABLE canary_results (site VARCHAR, page VARCHAR, check_name VARCHAR, "
+    "CREATE OR REPLACE TABLE canary_results (site VARCHAR, page VARCHAR, check_name VARCHAR, "
     "outcome VARCHAR, observed_at TIMESTAMP, expected VARCHAR, got VARCHAR, route VARCHAR, "
     "url VARCHAR)",
     f"INSERT INTO canary_results VALUES ('{REFUSING}', 'front', 'price', 'wrong_value', "
     "'2026-03-10 11:00', '9.50', '<i>0.00</i>', 'direct', 'https://x/')",
-    "CREATE TABLE canary_verdicts AS SELECT DISTINCT site, 'deceived' AS verdict "
+    "CREATE OR REPLACE TABLE canary_verdicts AS SELECT DISTINCT site, 'deceived' AS verdict "
     "FROM canary_results",
 )

@@ -21,6 +21,7 @@ from tests.dashboard.homes import (
     REFUSING,
     SILENT,
     changed_copy,
+    older_copy,
 )
 
 
@@ -114,6 +115,14 @@ def test_site_says_why_with_numbers_and_the_arithmetic(open_dashboard: Open, hom
     assert f"https://{REFUSING}/p/58" in text
     assert "paused target-health" in text
     assert "0 × normal" in text
+    assert "Not recorded yet" not in text
+
+
+def test_site_in_an_older_database_says_what_it_lacks(
+    open_dashboard: Open, home: Home, tmp_path: Path
+) -> None:
+    client = open_dashboard(older_copy(home, tmp_path / "older"))
+    text = shown(client.get(f"site?name={REFUSING}").text)
     assert "Not recorded yet: incidents, routes, field coverage, canaries." in text
 
 
@@ -193,8 +202,10 @@ def test_heat_map_shows_each_day(open_dashboard: Open, home: Home) -> None:
     assert days[-1]["band"] == "resisting"
 
 
-def test_incidents_before_there_are_any(open_dashboard: Open, home: Home) -> None:
-    client = open_dashboard(home)
+def test_incidents_before_they_were_recorded(
+    open_dashboard: Open, home: Home, tmp_path: Path
+) -> None:
+    client = open_dashboard(older_copy(home, tmp_path / "older"))
     assert "not recorded yet" in shown(client.get("incidents").text)
     assert client.get("incident?id=x").status_code == 404
     assert client.get("api/incidents").json()["is_recorded"] is False

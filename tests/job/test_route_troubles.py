@@ -18,7 +18,7 @@ from target_health.warehouse.rows import rows_of
 from tests.job.logs import Fetch, write_log
 from tests.modelling.warehouses import configuration_with
 
-EVERY = timedelta(seconds=30)
+EVERY = timedelta(seconds=20)
 HOUR = timedelta(hours=1)
 START = datetime(2026, 3, 1, 12)
 CLOCK = datetime(2026, 4, 1)
@@ -119,7 +119,7 @@ def test_a_dead_gateway_is_told_and_no_site_is_slowed_for_it(
     monkeypatch.setenv("TARGET_HEALTH_CONFIG", str(tmp_path / "config"))
     assert exit_status(["status", "one.example", "--why"]) == 0
     shown = capsys.readouterr().out
-    assert "gateway=gw-b holds 100% of those: 40 of its 40 failed" in shown
+    assert "gateway=gw-b holds 100% of those: 60 of its 60 failed" in shown
     assert "gateway=gw-b is down: named on 3 of the 4 sites" in shown
 
 
@@ -164,7 +164,7 @@ def test_any_order_of_landings_runs_and_backfills_ends_in_the_same_tables(
     job.backfill(filled, configuration, TURN, TURN + 3 * HOUR, now=CLOCK)
     job.backfill(filled, configuration, START, early, now=CLOCK)
     expected = snapshot(in_time)
-    assert len(expected["route_diagnoses"]) > 10
+    assert len(expected["route_diagnoses"]) > 5
     for home in (late, filled):
         made = snapshot(home)
         for table in TABLES:
