@@ -151,10 +151,12 @@ OTHER_TABLES = (
     "asked_at TIMESTAMP, answered_at TIMESTAMP)",
     f"INSERT INTO site_questions VALUES ('hostility-refusing', 'hostility-refusing', "
     f"'{REFUSING}', '2026-03-10 12:00', NULL)",
-    "CREATE OR REPLACE TABLE route_windows AS SELECT site, window_start, window_end, window_minutes, "
+    "CREATE OR REPLACE TABLE route_windows AS "
+    "SELECT site, window_start, window_end, window_minutes, "
     "'gateway' AS dimension, 'dc-1' AS value, requests, judged, ok, hard_blocks, challenges, "
     "soft_blocks, unknown, server_errors, redirects FROM site_windows",
-    "CREATE OR REPLACE TABLE extraction_checks AS SELECT site, window_start, 'product' AS page_type, "
+    "CREATE OR REPLACE TABLE extraction_checks AS "
+    "SELECT site, window_start, 'product' AS page_type, "
     "'price' AS field, 'not_null' AS expectation, ok AS checked, 1::BIGINT AS failed "
     "FROM site_windows",
     "CREATE OR REPLACE TABLE canary_results (site VARCHAR, page VARCHAR, check_name VARCHAR, "
