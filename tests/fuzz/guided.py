@@ -2,14 +2,15 @@
 
 ``python -m tests.fuzz.guided -max_total_time=600``: the arguments are libFuzzer's. A process of its
 own, as libFuzzer ends the one that it runs in; exit status 0 when nothing was found. What breaks a
-reader is printed, and left as a file ``crash-…`` under ``-artifact_prefix=DIR/``.
+reader is printed, and left as a file ``target-health-fuzz-crash-…`` among the machine's temporary
+files, or where ``-artifact_prefix=DIR/`` says.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 
 import atheris
 
@@ -34,7 +35,8 @@ def main(arguments: list[str]) -> None:
         (corpus / f"recognised-{place}").write_bytes(b"\0" + seed)
     for place, seed in enumerate(MORE_SEEDS):
         (corpus / f"more-{place}").write_bytes(b"\0" + seed)
-    atheris.Setup([sys.argv[0], "-max_len=16384", *arguments, str(corpus)], one)
+    left = f"-artifact_prefix={gettempdir()}/target-health-fuzz-"
+    atheris.Setup([sys.argv[0], "-max_len=16384", left, *arguments, str(corpus)], one)
     atheris.Fuzz()
 
 
