@@ -127,6 +127,7 @@ def test_pandas_formula_has_no_target(bench: Workbench) -> None:
     assert result.ratio
 
 
+@pytest.mark.slow
 def test_growth_compares_the_job_with_itself(bench: Workbench) -> None:
     (events,) = hourly.growth_events(bench)
     (history,) = hourly.growth_history(bench)
