@@ -132,6 +132,9 @@ def windows(rows: pd.DataFrame, end: pd.Timestamp) -> list[dict[str, Any]]:
                         "window_start": at.to_pydatetime(),
                         "window_end": window_end.to_pydatetime(),
                         "window_minutes": minutes,
+                        # Bands do not depend on what a window cost or brought.
+                        "attempts": int(row["requests"]),
+                        "items": 0,
                         "p95_latency_ms": None if np.isnan(p95) else float(p95),
                     }
                 )
