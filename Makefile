@@ -57,7 +57,7 @@ fuzz: setup-dev ## Fuzz every reader for ten minutes (ARGS=3600 for an hour)
 
 lock: setup-dev ## Compile requirements*.txt from requirements*.in (ARGS=--upgrade for newer versions)
 	@for name in requirements requirements-server requirements-dev; do \
-	  $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url \
+	  $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 \
 	    --custom-compile-command "make lock" $(ARGS) $$name.in --output-file $$name.txt; done
 
 # The newest Python from 3.11 on that can make a virtual environment.
