@@ -15,13 +15,13 @@ from target_health.decisions.questions import (
 from target_health.decisions.records import SYSTEM, SiteState
 from target_health.decisions.storage import load_states
 from target_health.incidents.records import Incident
-from target_health.incidents.standings import table_exists
 from target_health.incidents.storage import incident_of
 from target_health.paging.records import PAGED_OWNERS, Page, Situation
 from target_health.paging.rules import cause_to_page
 from target_health.paging.texts import body_of, title_of
 from target_health.times import iso
 from target_health.warehouse.rows import rows_of
+from target_health.warehouse.tables import table_exists
 
 QUESTIONS = "SELECT * FROM site_questions WHERE kind = 'decision' ORDER BY asked_at"
 LINK = "{base}/dags/site_review/runs/{run}/tasks/decide/required_actions"
