@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 from urllib.parse import urlsplit
 
 ROUTE_PARTS = ("gateway", "country", "pool", "session", "exit")
@@ -57,6 +56,3 @@ def _host_and_port(proxy: str) -> str:
 def is_web(url: str) -> bool:
     """Whether a URL is one that has a site."""
     return url[:8].lower().startswith(("http://", "https://"))
-
-
-Row = dict[str, Any]
