@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import logging
 import pickle
+import sys
 import threading
 import time
 import weakref
@@ -19,6 +20,7 @@ from requests.adapters import BaseAdapter
 from target_health.crawl_control import ControlFollower, DeferredRequests, Order, SiteRule
 from target_health.crawl_control.places import Places
 from target_health.crawl_log import ABSENT, CrawlLog, Page
+from target_health.crawl_log.errors import error_word
 from target_health.crawl_log.fields import moment, route_of, without_user
 from target_health.requests.pace import REMEMBERED, SitePace
 
@@ -227,6 +229,7 @@ class WatchedAdapter(BaseAdapter):
     ) -> requests.Response:
         pace, order = self.watched.admit(request)
         with pace.turn(order, self.watched._concurrency):
+            handled = sys.exception()
             began = time.perf_counter()
             try:
                 response = self.inner.send(
@@ -241,8 +244,10 @@ class WatchedAdapter(BaseAdapter):
                 # What the caller would read next anyway.
                 body = b"" if stream else response.content
             except Exception as problem:
+                proxy = requests.utils.select_proxy(request.url or "", proxies)
+                word = error_word(problem, proxied=bool(proxy), handled=handled)
                 row = row_of(request, proxies)
-                row |= {"status": None, "error": error_word(problem)}
+                row |= {"status": None, "error": word}
                 row["latency_ms"] = round((time.perf_counter() - began) * 1000, 1)
                 self.watched.sent(request)
                 self.watched.failed(row)
@@ -276,19 +281,3 @@ def row_of(request: requests.PreparedRequest, proxies: Any) -> dict[str, Any]:
         if meta.get(name):
             row[name] = str(meta[name])
     return row
-
-
-def error_word(problem: BaseException) -> str:
-    """The log's word for an exception of ``requests`` or of what lies below it."""
-    text = f"{type(problem).__name__} {problem!r}".lower()
-    for word, parts in (
-        ("proxy", ("proxyerror", "proxy")),
-        ("timeout", ("timeout", "timed out")),
-        ("tls", ("sslerror", "ssl", "certificate")),
-        ("dns", ("nameresolution", "gaierror", "name or service", "getaddrinfo")),
-        ("connection_reset", ("reset", "remotedisconnected", "aborted", "broken pipe")),
-        ("aborted", ("chunkedencoding", "contentdecoding", "incompleteread")),
-    ):
-        if any(part in text for part in parts):
-            return word
-    return "other"

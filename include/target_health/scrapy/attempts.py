@@ -10,8 +10,8 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.httpobj import urlparse_cached
 
 from target_health.crawl_log import Page
+from target_health.crawl_log.errors import error_word
 from target_health.crawl_log.fields import is_web, moment, route_of, without_user
-from target_health.scrapy.errors import error_word
 from target_health.scrapy.obedience import SiteHalted
 from target_health.scrapy.watch import Watch, watch_of
 
