@@ -21,7 +21,7 @@ from target_health.crawl_control import ControlFollower, DeferredRequests, Order
 from target_health.crawl_control.places import Places
 from target_health.crawl_log import ABSENT, CrawlLog, Page
 from target_health.crawl_log.errors import error_word
-from target_health.crawl_log.fields import moment, route_of, without_user
+from target_health.crawl_log.fields import attempt_row, without_user
 from target_health.requests.pace import REMEMBERED, SitePace
 
 logger = logging.getLogger(__name__)
@@ -244,10 +244,10 @@ class WatchedAdapter(BaseAdapter):
                 # What the caller would read next anyway.
                 body = b"" if stream else response.content
             except Exception as problem:
-                proxy = requests.utils.select_proxy(request.url or "", proxies)
-                word = error_word(problem, proxied=bool(proxy), handled=handled)
+                proxied = bool(proxy_of(request, proxies))
                 row = row_of(request, proxies)
-                row |= {"status": None, "error": word}
+                row["status"] = None
+                row["error"] = error_word(problem, proxied=proxied, handled=handled)
                 row["latency_ms"] = round((time.perf_counter() - began) * 1000, 1)
                 self.watched.sent(request)
                 self.watched.failed(row)
@@ -269,15 +269,14 @@ def meta_of(request: requests.PreparedRequest) -> dict[str, Any]:
     return given if isinstance(given, dict) else {}
 
 
+def proxy_of(request: requests.PreparedRequest, proxies: Any) -> str | None:
+    proxy: str | None = requests.utils.select_proxy(request.url or "", proxies)
+    return proxy
+
+
 def row_of(request: requests.PreparedRequest, proxies: Any) -> dict[str, Any]:
     meta = meta_of(request)
-    url = request.url or ""
-    proxy = requests.utils.select_proxy(url, proxies)
-    row: dict[str, Any] = {"ts": moment(time.time()), "url": without_user(url), "attempts": 1}
-    route = route_of(meta.get("route"), proxy)
-    if route is not None:
-        row["route"] = route
-    for name in ("page_type", "canary"):
-        if meta.get(name):
-            row[name] = str(meta[name])
+    row = attempt_row(request.url or "", meta, proxy_of(request, proxies))
+    if meta.get("page_type"):
+        row["page_type"] = str(meta["page_type"])
     return row
