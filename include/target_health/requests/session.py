@@ -80,14 +80,14 @@ class WatchedSession:
             self._log = CrawlLog(
                 places.destination,
                 source=places.source,
-                spool=places.state / "crawl-log",
+                spool=places.spool,
                 marker_files=places.marker_files(),
             )
         if places.control is not None:
-            self._deferred = DeferredRequests(places.state / "deferred")
+            self._deferred = DeferredRequests(places.deferred)
             self._deferred.recover()
             self._follower = ControlFollower(
-                places.control, poll_s=poll_s, copy=places.state / "last-control.json"
+                places.control, poll_s=poll_s, copy=places.last_control
             )
             self._follower.wait_first()
         for prefix, adapter in list(session.adapters.items()):
