@@ -1,23 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from target_health.config import Configuration, load_configuration
 from target_health.paths import Home
-from target_health.warehouse.migrations import migrate
-
-
-@pytest.fixture
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    """An empty warehouse in memory."""
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        migrate(connection)
-        yield connection
 
 
 @pytest.fixture

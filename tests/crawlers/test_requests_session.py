@@ -52,6 +52,18 @@ def test_each_hop_is_a_row_with_its_item_and_evidence(tmp_path: Path) -> None:
     assert all(row["latency_ms"] > 0 for row in rows.values())
 
 
+def test_a_failure_is_told_by_what_was_raised_not_by_its_url(tmp_path: Path) -> None:
+    session = requests.Session()
+    with LocalSite(answer, delay_s=2) as slow, watch(session, source="plain", home=tmp_path):
+        try:
+            raise requests.exceptions.ProxyError("of a fetch before")
+        except requests.RequestException:
+            for url in (slow.url, "http://127.0.0.1:1"):
+                with pytest.raises(requests.RequestException):
+                    session.get(f"{url}/ssl/reset?proxy=aborted", timeout=0.3)
+    assert [row["error"] for row in rows_of(tmp_path)] == ["timeout", "other"]
+
+
 def test_a_paused_site_is_asked_nothing_and_its_requests_come_back(tmp_path: Path) -> None:
     with LocalSite(answer, 1) as site, LocalSite(answer, 2) as other:
         control(tmp_path, **{site.host: "paused"})

@@ -19,7 +19,7 @@ from twisted.python.failure import Failure
 from twisted.web.client import ResponseNeverReceived
 
 from target_health.crawl_control import Order
-from target_health.scrapy.errors import error_word
+from target_health.crawl_log.errors import error_word
 from target_health.scrapy.pacing import Pacer
 
 

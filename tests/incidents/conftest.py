@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,7 +14,6 @@ import pytest
 from target_health import job
 from target_health.config import Configuration
 from target_health.paths import Home
-from target_health.warehouse.migrations import migrate
 from target_health.warehouse.rows import rows_of
 from tests.job.logs import steady, write_log
 from tests.modelling.warehouses import configuration_with
@@ -61,12 +60,3 @@ def make_fleet(root: Path, hours: int, policy: dict[str, Any] | None = None) -> 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Fleet:
     return make_fleet(tmp_path, hours=12)
-
-
-@pytest.fixture
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    """An empty warehouse in memory."""
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        migrate(connection)
-        yield connection

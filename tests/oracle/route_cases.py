@@ -15,7 +15,15 @@ COUNTRIES = ("de", "us")
 POOLS = ("datacenter", "residential")
 FAILURES = ("hard", "challenge", "soft", "unknown", "server")
 # A trouble gives the share of fetches of a cell (gateway, country, pool) that fail, and how.
-Trouble = Callable[[datetime, str, str, str], tuple[float, str] | None]
+Struck = tuple[float, str] | None
+Trouble = Callable[[datetime, str, str, str], Struck]
+
+
+def route_row(
+    row: dict[str, Any], dimension: str, value: str, *, rest_p95: float
+) -> dict[str, Any]:
+    """A row of ``route_windows`` from one as ``site_windows`` has them."""
+    return {**row, "dimension": dimension, "value": value, "rest_p95_latency_ms": rest_p95}
 
 
 def routed(
@@ -55,12 +63,12 @@ def routed(
             whole[name] += number
     row = window(site, start, minutes, **whole, p95=rng.choice((300.0, 400.0, 900.0)))
     rows = [
-        {
-            **window(site, start, minutes, **numbers, p95=500.0),
-            "dimension": dimension,
-            "value": value,
-            "rest_p95_latency_ms": rng.choice((200.0, 500.0, 1500.0)),
-        }
+        route_row(
+            window(site, start, minutes, **numbers, p95=500.0),
+            dimension,
+            value,
+            rest_p95=rng.choice((200.0, 500.0, 1500.0)),
+        )
         for (dimension, value), numbers in counts.items()
         if numbers["judged"] + numbers["unknown"] + numbers["redirects"] > 0
     ]
@@ -118,19 +126,19 @@ def _routed_case(name: str, seed: int, minutes: int, troubles: Mapping[str, Trou
 
 
 def routes_that_fail() -> Case:
-    def one_pool(at: datetime, gateway: str, country: str, pool: str) -> tuple[float, str] | None:
+    def one_pool(at: datetime, gateway: str, country: str, pool: str) -> Struck:
         return (0.9, "hard") if pool == "residential" and at.hour in (3, 4, 12, 13) else None
 
-    def nested(at: datetime, gateway: str, country: str, pool: str) -> tuple[float, str] | None:
+    def nested(at: datetime, gateway: str, country: str, pool: str) -> Struck:
         return (0.95, "unknown") if gateway == "gw-b" and country == "us" and at.hour < 9 else None
 
-    def some(at: datetime, gateway: str, country: str, pool: str) -> tuple[float, str] | None:
+    def some(at: datetime, gateway: str, country: str, pool: str) -> Struck:
         return (0.30, "challenge") if gateway == "gw-c" else None
 
-    def all_of_it(at: datetime, gateway: str, country: str, pool: str) -> tuple[float, str] | None:
+    def all_of_it(at: datetime, gateway: str, country: str, pool: str) -> Struck:
         return (0.5, "hard") if at.hour % 6 < 3 else None
 
-    def both(at: datetime, gateway: str, country: str, pool: str) -> tuple[float, str] | None:
+    def both(at: datetime, gateway: str, country: str, pool: str) -> Struck:
         return (0.9, "server") if gateway == "gw-a" else (0.08, "hard")
 
     return _routed_case(
@@ -169,16 +177,10 @@ def routes_at_the_bounds() -> Case:
     ):
         site = f"bounds-{number:02d}.example"
         for at in [START + day * DAY + 3 * HOUR for day in range(4)]:
-            base = window(site, at, 60, 400)
-            windows.append(base)
-            for dimension, value, judged in (("gateway", "a", 200), ("gateway", "b", 200)):
+            windows.append(window(site, at, 60, 400))
+            for value in ("a", "b"):
                 routes.append(
-                    {
-                        **window(site, at, 60, judged),
-                        "dimension": dimension,
-                        "value": value,
-                        "rest_p95_latency_ms": 400.0,
-                    }
+                    route_row(window(site, at, 60, 200), "gateway", value, rest_p95=400.0)
                 )
         late = START + 4 * DAY + 12 * HOUR
         windows.append(
@@ -196,15 +198,9 @@ def routes_at_the_bounds() -> Case:
             ("a", of_route, failed, redirects),
             ("b", of_rest, elsewhere, 0),
         ):
-            for dimension in ("gateway", "pool"):
-                routes.append(
-                    {
-                        **window(site, late, 60, judged, hard=hard, redirects=moved),
-                        "dimension": dimension,
-                        "value": value if dimension == "gateway" else f"{value}-pool",
-                        "rest_p95_latency_ms": 1600.0,
-                    }
-                )
+            row = window(site, late, 60, judged, hard=hard, redirects=moved)
+            for dimension, named in (("gateway", value), ("pool", f"{value}-pool")):
+                routes.append(route_row(row, dimension, named, rest_p95=1600.0))
     return Case(
         name="routes_at_the_bounds",
         numbers=Numbers(window_minutes=60),
@@ -217,11 +213,11 @@ def routes_at_the_bounds() -> Case:
 
 
 def routes_by_quarter_hours() -> Case:
-    def short(at: datetime, gateway: str, country: str, pool: str) -> tuple[float, str] | None:
+    def short(at: datetime, gateway: str, country: str, pool: str) -> Struck:
         inside = at.hour in (0, 5, 6, 14, 23)
         return (0.85, "unknown") if gateway == "gw-a" and inside else None
 
-    def moves(at: datetime, gateway: str, country: str, pool: str) -> tuple[float, str] | None:
+    def moves(at: datetime, gateway: str, country: str, pool: str) -> Struck:
         return (0.9, "hard") if gateway == GATEWAYS[at.hour // 2 % 3] else None
 
     return _routed_case(

@@ -97,6 +97,16 @@ _COUNTS = (
 )
 _NOT_JUDGED = ("unknown", "redirects")
 
+# What the counts of a window come to.
+_TOTALS = f"""
+    window_start + to_minutes(window_minutes) AS window_end,
+    {" + ".join(_COUNTS)} AS requests,
+    {" + ".join(name for name in _COUNTS if name not in _NOT_JUDGED)} AS judged,
+    drawn(attempts_each * requests, 0) AS attempts,
+    drawn(bytes_each * requests, 0) AS bytes,
+    credits_each * requests AS credits,
+"""
+
 _SITE_WINDOWS = f"""
 INSERT INTO site_windows BY NAME
 WITH shape AS (
@@ -135,12 +145,7 @@ counted AS (
 
 SELECT
     * EXCLUDE (seed, attempts_each, bytes_each, credits_each, items_each),
-    window_start + to_minutes(window_minutes) AS window_end,
-    {" + ".join(_COUNTS)} AS requests,
-    {" + ".join(name for name in _COUNTS if name not in _NOT_JUDGED)} AS judged,
-    drawn(attempts_each * requests, 0) AS attempts,
-    drawn(bytes_each * requests, 0) AS bytes,
-    credits_each * requests AS credits,
+    {_TOTALS}
     drawn(items_each * ok, 0) AS items
 FROM counted
 ORDER BY window_start, site
@@ -183,12 +188,7 @@ counted AS (
 
 SELECT
     * EXCLUDE (attempts_each, bytes_each, credits_each, items_each),
-    window_start + to_minutes(window_minutes) AS window_end,
-    {" + ".join(_COUNTS)} AS requests,
-    {" + ".join(name for name in _COUNTS if name not in _NOT_JUDGED)} AS judged,
-    drawn(attempts_each * requests, 0) AS attempts,
-    drawn(bytes_each * requests, 0) AS bytes,
-    credits_each * requests AS credits,
+    {_TOTALS}
     drawn(items_each * requests, 0) AS items
 FROM counted
 ORDER BY window_start, site, dimension, value

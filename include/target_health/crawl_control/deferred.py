@@ -38,7 +38,6 @@ class DeferredRequests:
         self._claim: Claim | None = None
         self._run = new_run()
         self._warned = False
-        self.taken_over = 0
 
     def recover(self) -> None:
         """Take over what ended processes have left."""
@@ -49,7 +48,7 @@ class DeferredRequests:
                 site = unquote(path.name.removesuffix(SUFFIX))
                 try:
                     for key, entry in kept(path):
-                        self.taken_over += self.add(site, key, entry["request"], entry.get("url"))
+                        self.add(site, key, entry["request"], entry.get("url"))
                     # Only what is written here anew may be removed there.
                     file = self._sites.get(site)
                     if file is None or file.written():
@@ -140,7 +139,7 @@ class SiteFile:
         #: Every key kept; whether it is still to be given out.
         self.keys: dict[str, bool] = {}
         self.waiting = 0
-        self._pending: deque[tuple[str, bytes]] = deque()
+        self._pending: deque[bytes] = deque()
         self._path: Path | None = None
         self._descriptor = -1
         self._end = 0
@@ -148,7 +147,7 @@ class SiteFile:
 
     @property
     def unwritten(self) -> int:
-        return sum(b'"request"' in line for _, line in self._pending)
+        return sum(b'"request"' in line for line in self._pending)
 
     def written(self) -> bool:
         return not self._pending
@@ -156,12 +155,11 @@ class SiteFile:
     def keep(self, key: str, line: bytes) -> None:
         self.keys[key] = True
         self.waiting += 1
-        self._pending.append((key, line))
+        self._pending.append(line)
 
     def forget(self, key: str) -> None:
         self.waiting -= self.keys.pop(key)
-        done = json.dumps({"done": key}, separators=(",", ":")).encode() + b"\n"
-        self._pending.append((key, done))
+        self._pending.append(json.dumps({"done": key}, separators=(",", ":")).encode() + b"\n")
 
     def give_back(self, key: str) -> bool:
         if key not in self.keys:
@@ -182,7 +180,7 @@ class SiteFile:
                 while len(found) < limit and (line := file.readline()):
                     self._read_to += len(line)
                     self._take(line, found)
-        for _, line in list(self._pending):
+        for line in self._pending:
             if len(found) >= limit:
                 break
             self._take(line, found)
@@ -204,7 +202,7 @@ class SiteFile:
                 self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600
             )
         while self._pending:
-            _, line = self._pending[0]
+            line = self._pending[0]
             if os.write(self._descriptor, line) != len(line):
                 os.ftruncate(self._descriptor, self._end)
                 raise OSError("no room for a line")

@@ -23,6 +23,21 @@ class Places:
     state: Path
     configuration: Path | None
 
+    @property
+    def spool(self) -> Path:
+        """Log files for a remote destination, while they are written."""
+        return self.state / "crawl-log"
+
+    @property
+    def deferred(self) -> Path:
+        """Requests of halted sites."""
+        return self.state / "deferred"
+
+    @property
+    def last_control(self) -> Path:
+        """The last good copy of the control file."""
+        return self.state / "last-control.json"
+
     def marker_files(self) -> tuple[Path, ...]:
         """The page marks to look for; none named means the shipped ones."""
         if self.configuration is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -10,6 +11,17 @@ from urllib.parse import urlsplit
 
 ROUTE_PARTS = ("gateway", "country", "pool", "session", "exit")
 _USER_INFO = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/?#]*@", re.IGNORECASE)
+
+
+def attempt_row(url: str, meta: Mapping[str, Any], proxy: str | None) -> dict[str, Any]:
+    """One attempt now, without its outcome. ``meta``: what the crawler says of the request."""
+    row: dict[str, Any] = {"ts": moment(time.time()), "url": without_user(url), "attempts": 1}
+    route = route_of(meta.get("route"), proxy)
+    if route is not None:
+        row["route"] = route
+    if meta.get("canary"):
+        row["canary"] = str(meta["canary"])
+    return row
 
 
 def moment(seconds: float) -> str:
@@ -57,6 +69,3 @@ def _host_and_port(proxy: str) -> str:
 def is_web(url: str) -> bool:
     """Whether a URL is one that has a site."""
     return url[:8].lower().startswith(("http://", "https://"))
-
-
-Row = dict[str, Any]

@@ -69,7 +69,6 @@ class LogFiles:
         self._part: Path | None = None
         self._descriptor = -1
         self._good = 0
-        self._rows_in_part = 0
         self._began = 0.0
         self._number = 0
         self._ready: list[Path] = []
@@ -152,7 +151,6 @@ class LogFiles:
             return
         self._full = False
         self.counts.rows += len(self._waiting)
-        self._rows_in_part += len(self._waiting)
         self._waiting.clear()
         self._waiting_bytes = 0
 
@@ -164,7 +162,7 @@ class LogFiles:
         name = f"{self._source}-{moment}-{self._run[-8:]}-{self._number:04d}.jsonl{PART}"
         path = self._claim.directory / name
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-        self._part, self._good, self._rows_in_part = path, 0, 0
+        self._part, self._good = path, 0
         self._began = time.monotonic()
 
     def _append(self, data: bytes) -> None:

@@ -167,7 +167,6 @@ class CrawlLog:
             self._writer.finish()
             with self._lock:
                 self._lost += len(self._writer.unwritten())
-        self._settle()
 
     def _next_batch(self) -> tuple[list[Message], int]:
         batch: list[Message] = []

@@ -23,10 +23,6 @@ class Claim:
     directory: Path
     lock: filelock.BaseFileLock
 
-    @property
-    def run(self) -> str:
-        return self.directory.name
-
     def release(self) -> None:
         """Let it go; an empty directory is removed."""
         with suppress(OSError):

@@ -80,6 +80,5 @@ def is_url(place: str) -> bool:
 
 def open_store(place: str) -> Store:
     """The store of a path or URL; ``file://`` URLs are paths."""
-    if place.startswith("file://"):
-        place = place.removeprefix("file://")
+    place = place.removeprefix("file://")
     return Remote(place) if is_url(place) else Directory(Path(place).expanduser())

@@ -265,13 +265,10 @@ def _said_in_a_sentence(text: str, document: Document, markers: Markers) -> list
             continue
         if mark.unless is not None and mark.unless.any_in(text):
             continue
-        for sentence in _visible_sentences(document, sure=mark.needle.strength != "hint"):
+        sure = mark.needle.strength != "hint"
+        for sentence in _visible_sentences(document, sure=sure):
             one, other = mark.one.found_in(sentence), mark.other.found_in(sentence)
-            if (
-                one
-                and other
-                and not (mark.needle.strength != "hint" and _is_supposed(one[0], sentence))
-            ):
+            if one and other and not (sure and _is_supposed(one[0], sentence)):
                 found.append(replace(mark.needle, parts=(one[0], other[0])))
                 break
     return found

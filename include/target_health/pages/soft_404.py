@@ -146,16 +146,13 @@ def _signs(document: Document, layout: Layout, url: str, markers: Markers) -> Si
     markup = _markup(document, markers)
     if markup:
         signs.add("markup", markup)
+    about_codes = is_about_codes(document, markers)
     for part in title_parts(document.title):
-        if says_missing(part, markers) and not is_about_codes(document, markers):
+        if not about_codes and says_missing(part, markers):
             signs.add("title", part)
             break
     # A gallery of error pages, a list of status codes or a text on one is none itself.
-    if (
-        layout.other_codes <= 1
-        and not is_about_codes(document, markers)
-        and not is_told(document, markers)
-    ):
+    if layout.other_codes <= 1 and not about_codes and not is_told(document, markers):
         _add_said(signs, document, layout, markers)
     if signs.shown and _is_error_url(url):
         signs.add("url", url)
@@ -197,11 +194,10 @@ def _add_said(signs: Signs, document: Document, layout: Layout, markers: Markers
 
 def names_nothing(text: str, markers: Markers) -> bool:
     """Whether a heading is “Information”, “Sorry” or the like, of no thing in particular."""
-    rest = normalized(text)
-    for word in markers.label_words.found_in(rest):
+    said = rest = normalized(text)
+    for word in markers.label_words.found_in(said):
         rest = rest.replace(word, " ")
-    said = "".join(filter(str.isalpha, rest))
-    return not said or normalized(text).strip(" .!:…") in markers.notices
+    return not any(map(str.isalpha, rest)) or said.strip(" .!:…") in markers.notices
 
 
 def _squeezed(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import logging
 import pickle
+import sys
 import threading
 import time
 import weakref
@@ -19,7 +20,8 @@ from requests.adapters import BaseAdapter
 from target_health.crawl_control import ControlFollower, DeferredRequests, Order, SiteRule
 from target_health.crawl_control.places import Places
 from target_health.crawl_log import ABSENT, CrawlLog, Page
-from target_health.crawl_log.fields import moment, route_of, without_user
+from target_health.crawl_log.errors import error_word
+from target_health.crawl_log.fields import attempt_row, without_user
 from target_health.requests.pace import REMEMBERED, SitePace
 
 logger = logging.getLogger(__name__)
@@ -78,14 +80,14 @@ class WatchedSession:
             self._log = CrawlLog(
                 places.destination,
                 source=places.source,
-                spool=places.state / "crawl-log",
+                spool=places.spool,
                 marker_files=places.marker_files(),
             )
         if places.control is not None:
-            self._deferred = DeferredRequests(places.state / "deferred")
+            self._deferred = DeferredRequests(places.deferred)
             self._deferred.recover()
             self._follower = ControlFollower(
-                places.control, poll_s=poll_s, copy=places.state / "last-control.json"
+                places.control, poll_s=poll_s, copy=places.last_control
             )
             self._follower.wait_first()
         for prefix, adapter in list(session.adapters.items()):
@@ -227,6 +229,7 @@ class WatchedAdapter(BaseAdapter):
     ) -> requests.Response:
         pace, order = self.watched.admit(request)
         with pace.turn(order, self.watched._concurrency):
+            handled = sys.exception()
             began = time.perf_counter()
             try:
                 response = self.inner.send(
@@ -241,8 +244,10 @@ class WatchedAdapter(BaseAdapter):
                 # What the caller would read next anyway.
                 body = b"" if stream else response.content
             except Exception as problem:
+                proxied = bool(proxy_of(request, proxies))
                 row = row_of(request, proxies)
-                row |= {"status": None, "error": error_word(problem)}
+                row["status"] = None
+                row["error"] = error_word(problem, proxied=proxied, handled=handled)
                 row["latency_ms"] = round((time.perf_counter() - began) * 1000, 1)
                 self.watched.sent(request)
                 self.watched.failed(row)
@@ -264,31 +269,14 @@ def meta_of(request: requests.PreparedRequest) -> dict[str, Any]:
     return given if isinstance(given, dict) else {}
 
 
+def proxy_of(request: requests.PreparedRequest, proxies: Any) -> str | None:
+    proxy: str | None = requests.utils.select_proxy(request.url or "", proxies)
+    return proxy
+
+
 def row_of(request: requests.PreparedRequest, proxies: Any) -> dict[str, Any]:
     meta = meta_of(request)
-    url = request.url or ""
-    proxy = requests.utils.select_proxy(url, proxies)
-    row: dict[str, Any] = {"ts": moment(time.time()), "url": without_user(url), "attempts": 1}
-    route = route_of(meta.get("route"), proxy)
-    if route is not None:
-        row["route"] = route
-    for name in ("page_type", "canary"):
-        if meta.get(name):
-            row[name] = str(meta[name])
+    row = attempt_row(request.url or "", meta, proxy_of(request, proxies))
+    if meta.get("page_type"):
+        row["page_type"] = str(meta["page_type"])
     return row
-
-
-def error_word(problem: BaseException) -> str:
-    """The log's word for an exception of ``requests`` or of what lies below it."""
-    text = f"{type(problem).__name__} {problem!r}".lower()
-    for word, parts in (
-        ("proxy", ("proxyerror", "proxy")),
-        ("timeout", ("timeout", "timed out")),
-        ("tls", ("sslerror", "ssl", "certificate")),
-        ("dns", ("nameresolution", "gaierror", "name or service", "getaddrinfo")),
-        ("connection_reset", ("reset", "remotedisconnected", "aborted", "broken pipe")),
-        ("aborted", ("chunkedencoding", "contentdecoding", "incompleteread")),
-    ):
-        if any(part in text for part in parts):
-            return word
-    return "other"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import IgnoreRequest
@@ -10,8 +9,8 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.httpobj import urlparse_cached
 
 from target_health.crawl_log import Page
-from target_health.crawl_log.fields import is_web, moment, route_of, without_user
-from target_health.scrapy.errors import error_word
+from target_health.crawl_log.errors import error_word
+from target_health.crawl_log.fields import attempt_row, is_web, without_user
 from target_health.scrapy.obedience import SiteHalted
 from target_health.scrapy.watch import Watch, watch_of
 
@@ -99,19 +98,10 @@ def page_type_of(request: Request) -> str | None:
 def row_of(request: Request) -> dict[str, Any]:
     """What is known of an attempt without its outcome."""
     meta = request.meta
-    row: dict[str, Any] = {
-        "ts": moment(time.time()),
-        "url": without_user(request.url),
-        "attempts": 1,
-    }
+    row = attempt_row(request.url, meta, meta.get("proxy"))
     page_type = page_type_of(request)
     if page_type is not None:
         row["page_type"] = page_type
-    route = route_of(meta.get("route"), meta.get("proxy"))
-    if route is not None:
-        row["route"] = route
-    if meta.get("canary"):
-        row["canary"] = str(meta["canary"])
     if isinstance(meta.get("credits"), int | float):
         row["credits"] = meta["credits"]
     return row

@@ -93,18 +93,18 @@ class Watch:
             self._log = CrawlLog(
                 places.destination,
                 source=places.source,
-                spool=places.state / "crawl-log",
+                spool=places.spool,
                 limits=Limits(rotate_s=settings.getfloat("TARGET_HEALTH_ROTATE_S", 300.0)),
                 marker_files=places.marker_files(),
                 warn=self._warn,
             )
             self.rows = Rows(self._log, Extraction(places.state / "extracting.json"))
         if places.control is not None:
-            postponed = Postponed(self._crawler, places.state / "deferred", self._warn)
+            postponed = Postponed(self._crawler, places.deferred, self._warn)
             follower = ControlFollower(
                 places.control,
                 poll_s=settings.getfloat("TARGET_HEALTH_POLL_S", 10.0),
-                copy=places.state / "last-control.json",
+                copy=places.last_control,
                 warn=self._warn,
             )
             rule = SiteRule(places.configuration)

@@ -1,11 +1,11 @@
-"""From the exception of a failed download to the log's word for it."""
+"""From the exception of a failed fetch to the log's word for it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-#: Words in the names of exceptions, the first that holds; Scrapy's own, Twisted's, and those of
-#: other download handlers' libraries are named alike.
+#: Parts of exceptions' names, the first that holds; Scrapy's own, Twisted's, and those of
+#: ``requests`` and other libraries are named alike. Their texts are not asked: they hold URLs.
 WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("proxy", ("proxy", "tunnelerror")),
     ("timeout", ("timeout", "timedout")),
@@ -15,14 +15,22 @@ WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "connectionlost", "connectiondone", "connectionreset", "connectionaborted", "brokenpipe",
         "remotedisconnected", "responseneverreceived", "remoteprotocolerror", "serverdisconnected",
     )),
-    ("aborted", ("cancelled", "stopdownload", "dataloss", "partialdownload")),
+    ("aborted", (
+        "cancelled", "stopdownload", "dataloss", "partialdownload",
+        "chunkedencoding", "contentdecoding", "incompleteread",
+    )),
 )  # fmt: skip
 REFUSED = ("refused", "noroute", "proxyerror")
 
 
-def error_word(exception: BaseException, *, proxied: bool) -> str:
-    """One of the log's ``error`` words. Behind a proxy, what cannot be reached is the proxy."""
-    names = [name for cause in _causes(exception) for name in _names(cause)]
+def error_word(
+    exception: BaseException, *, proxied: bool, handled: BaseException | None = None
+) -> str:
+    """One of the log's ``error`` words. Behind a proxy, what cannot be reached is the proxy.
+
+    ``handled``: what the caller was handling when the fetch began, which is no cause of its end.
+    """
+    names = [name for cause in _causes(exception, handled) for name in _names(cause)]
     for word, parts in WORDS:
         if any(part in name for part in parts for name in names):
             return "proxy" if proxied and word == "dns" else word
@@ -35,12 +43,14 @@ def _names(exception: BaseException) -> Iterator[str]:
     for kind in type(exception).__mro__:
         if kind not in (object, BaseException, Exception, OSError):
             yield kind.__name__.lower()
+        if kind.__name__ == "NewConnectionError":  # of urllib3 1: a timeout too, whatever failed
+            return
 
 
-def _causes(exception: BaseException) -> Iterator[BaseException]:
+def _causes(exception: BaseException, handled: BaseException | None) -> Iterator[BaseException]:
     """The exception and what it came from: causes, contexts' reasons, Twisted's lists of them."""
     waiting = [exception]
-    seen: set[int] = set()
+    seen = {id(handled)}
     while waiting:
         found = waiting.pop(0)
         if id(found) in seen or len(seen) > 20:
