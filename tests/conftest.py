@@ -1,3 +1,5 @@
+"""What tests of many parts share."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -8,14 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Unpack
 
 from target_health.config import Configuration
-from target_health.decisions.answers import (
-    Answer,
-    Choice,
-    answer_question,
-    decide_site,
-)
+from target_health.decisions.answers import Answer, Choice, Words, answer_question, decide_site
 from target_health.decisions.questions import (
     Question,
     QuestionKind,
@@ -25,13 +21,12 @@ from target_health.decisions.questions import (
     questions_to_ask,
     waiting_questions,
 )
-from target_health.errors import UsageError
+from target_health.incidents.storage import known_incident
 from target_health.job import publish
 from target_health.paths import Home
 from target_health.reviews import Review, file_review, reviews_to_ask
 from target_health.reviews.questions import question_texts
 from target_health.warehouse import open_writer
-from target_health.warehouse.rows import rows_of
 
 
 def due_questions(
@@ -64,18 +59,8 @@ def ask_step(
     Raises ``UsageError`` where there is no such incident.
     """
     with open_writer(home) as connection:
-        rows = rows_of(
-            connection, "SELECT site FROM incidents WHERE incident_id = ?", [incident_id]
-        )
-        if not rows:
-            raise UsageError(
-                f"{incident_id}: no such incident; `target-health incidents` lists them"
-            )
-        if kind == "review":
-            made = Question(run_id, "review", incident_id, rows[0]["site"], now)
-        else:
-            made = Question(run_id, "decision", incident_id, rows[0]["site"], now)
-        question = ask(connection, made)
+        site = known_incident(connection, incident_id).site
+        question = ask(connection, Question(run_id, kind, incident_id, site, now))
         return {"kind": question.kind, **question_texts(connection, question)}
 
 
@@ -85,28 +70,15 @@ def answer_step(
     run_id: str,
     choice: Choice,
     *,
-    by: str,
-    why: str,
-    now: datetime,
-    keep_until: datetime | None = None,
-    baseline_from: datetime | None = None,
     objection: str | None = None,
+    **words: Unpack[Words],
 ) -> Answer:
     """Carry out an answer, or refuse it politely; once."""
     with open_writer(home) as connection:
         answer = answer_question(
-            connection,
-            configuration,
-            run_id,
-            choice,
-            by=by,
-            why=why,
-            now=now,
-            keep_until=keep_until,
-            baseline_from=baseline_from,
-            objection=objection,
+            connection, configuration, run_id, choice, objection=objection, **words
         )
-        publish(connection, home, configuration, now=now, control=True)
+        publish(connection, home, configuration, now=words["now"], control=True)
     return answer
 
 
@@ -115,27 +87,12 @@ def decide(
     configuration: Configuration,
     site: str,
     choice: Choice,
-    *,
-    by: str,
-    why: str,
-    now: datetime,
-    keep_until: datetime | None = None,
-    baseline_from: datetime | None = None,
+    **words: Unpack[Words],
 ) -> Answer:
     """A person's decision said on a command line; raises ``UsageError`` where it cannot be."""
     with open_writer(home) as connection:
-        answer = decide_site(
-            connection,
-            configuration,
-            site,
-            choice,
-            by=by,
-            why=why,
-            now=now,
-            keep_until=keep_until,
-            baseline_from=baseline_from,
-        )
-        publish(connection, home, configuration, now=now, control=True)
+        answer = decide_site(connection, configuration, site, choice, **words)
+        publish(connection, home, configuration, now=words["now"], control=True)
     return answer
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NotRequired, TypedDict, Unpack, get_args
 
 import duckdb
 
@@ -60,6 +60,16 @@ class Answer:
     action: Action | None = None
 
 
+class Words(TypedDict):
+    """What a person says with a choice; the two times go with ``keep`` and ``accept``."""
+
+    by: str
+    why: str
+    now: datetime
+    keep_until: NotRequired[datetime | None]
+    baseline_from: NotRequired[datetime | None]
+
+
 class Refused(Exception):
     """Things have changed since the question was asked; the message is for the person."""
 
@@ -69,12 +79,7 @@ def decide_site(
     configuration: Configuration,
     name: str,
     choice: Choice,
-    *,
-    by: str,
-    why: str,
-    now: datetime,
-    keep_until: datetime | None = None,
-    baseline_from: datetime | None = None,
+    **words: Unpack[Words],
 ) -> Answer:
     """Carry out a person's decision about the site called ``name``.
 
@@ -84,9 +89,7 @@ def decide_site(
     (site,) = chosen_sites([name], known_sites(con, configuration), configuration)
     with transaction(con):
         try:
-            return carried_out(
-                con, configuration, site, choice, None, by, why, now, keep_until, baseline_from
-            )
+            return carried_out(con, configuration, site, choice, None, words)
         except Refused as refusal:
             raise UsageError(f"{refusal}; nothing was changed") from None
 
@@ -97,12 +100,8 @@ def answer_question(
     run_id: str,
     choice: Choice,
     *,
-    by: str,
-    why: str,
-    now: datetime,
-    keep_until: datetime | None = None,
-    baseline_from: datetime | None = None,
     objection: str | None = None,
+    **words: Unpack[Words],
 ) -> Answer:
     """Carry out the answer to a question, once; refuse it politely where things have changed.
 
@@ -110,6 +109,7 @@ def answer_question(
     ``applied`` is false, ``outcome`` says why. Raises ``UsageError`` where nothing was ever asked
     under ``run_id``.
     """
+    by, why, now = words["by"], words["why"], words["now"]
     with transaction(con):
         done = rows_of(con, "SELECT * FROM human_decisions WHERE run_id = ?", [run_id])
         if done:
@@ -124,18 +124,7 @@ def answer_question(
             if not by.strip() or not why.strip():
                 raise Refused("an answer needs a name and a reason")
             refuse_if_changed(con, configuration, site, question)
-            answer = carried_out(
-                con,
-                configuration,
-                site,
-                choice,
-                question,
-                by,
-                why,
-                now,
-                keep_until,
-                baseline_from,
-            )
+            answer = carried_out(con, configuration, site, choice, question, words)
         except (Refused, UsageError) as refusal:
             answer = Answer(
                 site,
@@ -189,14 +178,12 @@ def carried_out(
     site: str,
     choice: Choice,
     question: Question | None,
-    by: str,
-    why: str,
-    now: datetime,
-    keep_until: datetime | None,
-    baseline_from: datetime | None,
+    words: Words,
 ) -> Answer:
     """Move the site, close its incident where the choice ends it, and record the decision."""
-    mandate = mandate_of(con, configuration.policy, by, why, now)
+    now = words["now"]
+    keep_until, baseline_from = words.get("keep_until"), words.get("baseline_from")
+    mandate = mandate_of(con, configuration.policy, words["by"], words["why"], now)
     if keep_until is not None and choice != "keep":
         raise UsageError("a date to keep it paused until goes with keep only")
     if baseline_from is not None and choice != "accept":
