@@ -135,7 +135,7 @@ def accept(
             made = [acceptance_of(entry, site, row, by.strip(), why.strip(), now) for row in wrong]
             for one in made:
                 storage.add_acceptance(connection, one)
-            if check is None or len(wrong) == len(newest_wrong(connection, site, page)):
+            if check is None or not newest_wrong(connection, site, page):
                 states = storage.load_states(connection, [site]).values()
                 mine = [state for state in states if state.page == page]
                 storage.save_states(connection, [accepted(state, now) for state in mine])
