@@ -200,7 +200,9 @@ def test_an_honest_change_is_accepted(canaries: Canaries, site: LocalSite) -> No
         )
 
 
-def test_a_check_accepted_alone_leaves_the_others_wrong(canaries: Canaries, site: LocalSite) -> None:
+def test_a_check_accepted_alone_leaves_the_others_wrong(
+    canaries: Canaries, site: LocalSite
+) -> None:
     canaries.page("kettle", site.page("/p", shop()), PRICE, COUNT)
     canaries.run()
     site.page("/p", shop(price="52.00", items=("Kettle", "Pot")))
