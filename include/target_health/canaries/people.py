@@ -29,6 +29,7 @@ from target_health.errors import UsageError
 from target_health.paths import Home
 from target_health.times import utc_now
 from target_health.warehouse import open_writer
+from target_health.warehouse.rows import rows_of
 from target_health.warehouse.transactions import transaction
 
 
@@ -172,9 +173,7 @@ def newest_wrong(
     connection: duckdb.DuckDBPyConnection, site: str, page: str
 ) -> list[dict[str, Any]]:
     """The wrong values of a page's newest observation that tells of any."""
-    cursor = connection.execute(NEWEST_WRONG, {"site": site, "page": page})
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    return rows_of(connection, NEWEST_WRONG, {"site": site, "page": page})
 
 
 def acceptance_of(
@@ -197,7 +196,7 @@ def acceptance_of(
         check=name,
         expectation=expectation_key(check),
         old=str(row["expected"]),
-        new=storage.dump_json(new),
+        new=json.dumps(new, ensure_ascii=False),
         accepted_at=now,
         accepted_by=by,
         why=why,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import duckdb
 
 
 def rows_of(
-    connection: duckdb.DuckDBPyConnection, query: str, given: Sequence[object] = ()
+    connection: duckdb.DuckDBPyConnection,
+    query: str,
+    given: Sequence[object] | Mapping[str, object] = (),
 ) -> list[dict[str, Any]]:
-    """The rows of a query, each by column name."""
-    cursor = connection.execute(query, list(given))
+    """The rows of a query, each by column name; ``given`` are its parameters."""
+    cursor = connection.execute(query, given if isinstance(given, Mapping) else list(given))
     names = [column[0] for column in cursor.description]
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
