@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -12,8 +11,8 @@ from typing import Any, TypeVar
 import duckdb
 import pyarrow as pa
 
-from target_health.canaries.records import Acceptance, Known, Observation
-from target_health.canaries.states import Key, PageState
+from target_health.canaries.records import Acceptance, CheckResult, Known, Observation, PageFacts
+from target_health.canaries.states import Key, PageState, is_from_production
 from target_health.canaries.verdicts import SiteVerdict, Standing
 from target_health.warehouse.rows import rows_of
 
@@ -36,19 +35,18 @@ def has_table(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
 
 def save_results(
     connection: duckdb.DuckDBPyConnection,
-    observations: Iterable[Observation],
+    observations: Iterable[tuple[str, Observation]],
     *,
-    run_id: str | Callable[[Observation], str],
-    production: Callable[[Observation], bool],
+    production: Mapping[tuple[str, str], str],
     now: datetime,
-) -> int:
-    """Add one row a check; a row that stands there already stays. Returns how many were given."""
+) -> None:
+    """Add one row a check of observations, each with its run; a row that stands there already
+    stays.
+    """
     rows = [
         row
-        for seen in observations
-        for row in _result_rows(
-            seen, run_id if isinstance(run_id, str) else run_id(seen), production(seen), now
-        )
+        for run_id, seen in observations
+        for row in _result_rows(seen, run_id, is_from_production(seen, production), now)
     ]
     if rows:
         with_rows(
@@ -58,7 +56,6 @@ def save_results(
             "ON CONFLICT (result_id) DO NOTHING",
             RESULTS,
         )
-    return len(rows)
 
 
 TIME = pa.timestamp("us")
@@ -85,7 +82,7 @@ def with_rows(
     connection: duckdb.DuckDBPyConnection,
     rows: list[dict[str, Any]],
     sql: str,
-    schema: pa.Schema | None = None,
+    schema: pa.Schema,
 ) -> None:
     """Run a statement over the rows as the relation ``incoming``."""
     connection.register("incoming", pa.Table.from_pylist(rows, schema=schema))
@@ -247,16 +244,11 @@ def load_standings(connection: duckdb.DuckDBPyConnection) -> dict[str, Standing]
     """How scores and decisions have each site."""
     if not has_table(connection, "site_state"):
         return {}
-    found = {
-        site: Standing(state=state, state_since=since)
-        for site, state, since in connection.execute(
-            "SELECT site, state, since FROM site_state"
-        ).fetchall()
-    }
+    states = connection.execute("SELECT site, state FROM site_state").fetchall()
+    found = {site: Standing(state=state) for site, state in states}
     if has_table(connection, "site_health"):
         for site, band in connection.execute("SELECT site, band FROM site_health").fetchall():
-            before = found.get(site, Standing())
-            found[site] = Standing(band, before.state, before.state_since)
+            found[site] = replace(found.get(site, Standing()), band=band)
     return found
 
 
@@ -279,8 +271,6 @@ def dump_observation(seen: Observation) -> dict[str, Any]:
 
 def load_observation(given: Mapping[str, Any]) -> Observation:
     """Raises ``KeyError``, ``TypeError`` or ``ValueError`` for what is none."""
-    from target_health.canaries.records import CheckResult, PageFacts
-
     facts = given["facts"]
     return Observation(
         **{
@@ -291,7 +281,3 @@ def load_observation(given: Mapping[str, Any]) -> Observation:
             "facts": PageFacts(**{**facts, "skeleton": tuple(facts["skeleton"])}),
         }
     )
-
-
-def dump_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
