@@ -14,12 +14,12 @@ import duckdb
 
 from target_health.canaries.records import Observation
 from target_health.canaries.states import Key, PageState
-from target_health.canaries.storage import has_table, record
+from target_health.canaries.storage import record
 from target_health.landing.view import lake_sql
 from target_health.paths import Home
 from target_health.readers.sql_text import literal
 from target_health.times import DAY, floor_hour
-from target_health.warehouse.rows import rows_of
+from target_health.warehouse.rows import has_table, rows_of
 
 EVIDENCE = "soft_404:probe"
 

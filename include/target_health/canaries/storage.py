@@ -14,20 +14,12 @@ import pyarrow as pa
 from target_health.canaries.records import Acceptance, CheckResult, Known, Observation, PageFacts
 from target_health.canaries.states import Key, PageState, is_from_production
 from target_health.canaries.verdicts import SiteVerdict, Standing
-from target_health.warehouse.rows import rows_of
+from target_health.warehouse.rows import has_table, rows_of
 
 Record = TypeVar("Record")
 
 #: Characters of a value that can be accepted later; longer lists are told and not kept whole.
 LONGEST_VALUE = 20_000
-
-
-def has_table(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
-    """A database published by an older version may lack our tables."""
-    found = connection.execute(
-        "SELECT 1 FROM duckdb_tables() WHERE table_name = ? LIMIT 1", [name]
-    ).fetchall()
-    return bool(found)
 
 
 # Results

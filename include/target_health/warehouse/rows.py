@@ -1,4 +1,4 @@
-"""Rows by column name."""
+"""Rows by column name, and whether there can be any."""
 
 from __future__ import annotations
 
@@ -17,3 +17,9 @@ def rows_of(
     cursor = connection.execute(query, given if isinstance(given, Mapping) else list(given))
     names = [column[0] for column in cursor.description]
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def has_table(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
+    """Whether there is such a table: a database published by an older version may lack some."""
+    query = "SELECT 1 FROM duckdb_tables() WHERE table_name = ? LIMIT 1"
+    return bool(rows_of(connection, query, [name]))
