@@ -24,7 +24,7 @@ def listed(
 ) -> list[dict[str, Any]]:
     """Every canary through each of its routes, with what it said last, from the published copy."""
     setup = Setup.of(configuration)
-    chosen = None if sites is None else set(known_sites(configuration, sites))
+    chosen = None if sites is None else set(known_sites(setup.canaries, configuration.sites, sites))
     states: Mapping[Any, PageState] = {}
     if home.published.exists():
         with open_published(home) as published:
