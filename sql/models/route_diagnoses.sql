@@ -218,137 +218,58 @@ rest_windows AS MATERIALIZED (
         >= date_trunc('day', $start) - to_days($longest_stretched_days)
 ),
 
-end_moments AS (
+running_totals AS (
     SELECT
         site,
         dimension,
         value,
-        window_end AS moment,
-        0 AS place,
-        fetches,
-        failures,
-        value_fetches,
-        value_failures,
-        NULL AS asking_window
+        window_start,
+        window_end,
+        sum(fetches) OVER until_here AS fetches,
+        sum(failures) OVER until_here AS failures,
+        sum(value_fetches) OVER until_here AS value_fetches,
+        sum(value_failures) OVER until_here AS value_failures
     FROM rest_windows
-    UNION ALL
+    WINDOW
+        until_here AS (
+            PARTITION BY site, dimension, value ORDER BY window_start
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        )
+),
+
+-- Of a period: the totals up to its end less those before its start.
+period_totals AS (
     SELECT
-        site,
-        dimension,
-        value,
-        period_end AS moment,
-        1 AS place,
-        0 AS fetches,
-        0 AS failures,
-        0 AS value_fetches,
-        0 AS value_failures,
-        window_start AS asking_window
+        suspects.*,
+        coalesce(until_end.fetches, 0) - coalesce(before_start.fetches, 0) AS base_fetches,
+        coalesce(until_end.failures, 0) - coalesce(before_start.failures, 0) AS base_failures,
+        coalesce(until_end.value_fetches, 0)
+        - coalesce(before_start.value_fetches, 0) AS base_value_fetches,
+        coalesce(until_end.value_failures, 0)
+        - coalesce(before_start.value_failures, 0) AS base_value_failures
     FROM suspects
-),
-
-until_ends AS (
-    SELECT
-        site,
-        dimension,
-        value,
-        asking_window,
-        sum(fetches) OVER (
-            PARTITION BY site, dimension, value ORDER BY moment, place
-            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-        ) AS fetches,
-        sum(failures) OVER (
-            PARTITION BY site, dimension, value ORDER BY moment, place
-            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-        ) AS failures,
-        sum(value_fetches) OVER (
-            PARTITION BY site, dimension, value ORDER BY moment, place
-            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-        ) AS value_fetches,
-        sum(value_failures) OVER (
-            PARTITION BY site, dimension, value ORDER BY moment, place
-            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-        ) AS value_failures
-    FROM end_moments
-    QUALIFY asking_window IS NOT NULL
-),
-
-start_moments AS (
-    SELECT
-        site,
-        dimension,
-        value,
-        window_start AS moment,
-        1 AS place,
-        fetches,
-        failures,
-        value_fetches,
-        value_failures,
-        NULL AS asking_window
-    FROM rest_windows
-    UNION ALL
-    SELECT
-        site,
-        dimension,
-        value,
-        period_start AS moment,
-        0 AS place,
-        0 AS fetches,
-        0 AS failures,
-        0 AS value_fetches,
-        0 AS value_failures,
-        window_start AS asking_window
-    FROM suspects
-),
-
-before_starts AS (
-    SELECT
-        site,
-        dimension,
-        value,
-        asking_window,
-        sum(fetches) OVER (
-            PARTITION BY site, dimension, value ORDER BY moment, place
-            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-        ) AS fetches,
-        sum(failures) OVER (
-            PARTITION BY site, dimension, value ORDER BY moment, place
-            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-        ) AS failures,
-        sum(value_fetches) OVER (
-            PARTITION BY site, dimension, value ORDER BY moment, place
-            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-        ) AS value_fetches,
-        sum(value_failures) OVER (
-            PARTITION BY site, dimension, value ORDER BY moment, place
-            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-        ) AS value_failures
-    FROM start_moments
-    QUALIFY asking_window IS NOT NULL
+    ASOF LEFT JOIN running_totals AS until_end
+        ON
+            suspects.site = until_end.site
+            AND suspects.dimension = until_end.dimension
+            AND suspects.value = until_end.value
+            AND suspects.period_end >= until_end.window_end
+    ASOF LEFT JOIN running_totals AS before_start
+        ON
+            suspects.site = before_start.site
+            AND suspects.dimension = before_start.dimension
+            AND suspects.value = before_start.value
+            AND suspects.period_start > before_start.window_start
 ),
 
 rest_bases AS (
     SELECT
-        suspects.*,
-        (until_ends.failures - before_starts.failures)
-        / nullif(until_ends.fetches - before_starts.fetches, 0) AS rest_base_failure_share,
+        *,
+        base_failures / nullif(base_fetches, 0) AS rest_base_failure_share,
         coalesce(
-            (until_ends.value_failures - before_starts.value_failures)
-            / nullif(until_ends.value_fetches - before_starts.value_fetches, 0),
-            suspects.base_failure_share
+            base_value_failures / nullif(base_value_fetches, 0), base_failure_share
         ) AS value_base_failure_share
-    FROM suspects
-    INNER JOIN until_ends
-        ON
-            suspects.site = until_ends.site
-            AND suspects.dimension = until_ends.dimension
-            AND suspects.value = until_ends.value
-            AND suspects.window_start = until_ends.asking_window
-    INNER JOIN before_starts
-        ON
-            suspects.site = before_starts.site
-            AND suspects.dimension = before_starts.dimension
-            AND suspects.value = before_starts.value
-            AND suspects.window_start = before_starts.asking_window
+    FROM period_totals
 ),
 
 -- A route that most fetches take holds most of any excess: its share must have risen by clearly

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from typing import Any
+
 import pytest
 from fastapi import FastAPI
 from fastapi.responses import PlainTextResponse
 from fastapi.testclient import TestClient
 
-from target_health.dashboard.mounting import LazyApp, SlashRedirect, navigation
+from target_health.dashboard.mounting import (
+    AsgiApp,
+    LazyApp,
+    Receive,
+    Scope,
+    Send,
+    SlashRedirect,
+    navigation,
+)
 
 
 def test_app_is_made_once_with_the_first_request() -> None:
@@ -23,6 +35,25 @@ def test_app_is_made_once_with_the_first_request() -> None:
     assert made == []
     assert [client.get("/target-health/x").text for _ in range(2)] == ["here", "here"]
     assert made == [1]
+
+
+def test_app_is_made_beside_the_event_loop() -> None:
+    """Its imports take seconds, and Airflow's tasks talk to the same loop."""
+    threads = []
+
+    def make() -> AsgiApp:
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            threads.append(threading.get_ident())
+
+        threads.append(threading.get_ident())
+        return answer
+
+    async def nothing(*_: Any) -> Any:
+        return {}
+
+    asyncio.run(LazyApp(make)({"type": "http"}, nothing, nothing))
+    making, answering = threads
+    assert answering == threading.get_ident() != making
 
 
 @pytest.mark.parametrize("prefix", ["", "/airflow"])

@@ -16,7 +16,7 @@ from target_health.config.sources import load_sources
 from target_health.landing.redact import Redaction
 from target_health.paths import Home
 from target_health.warehouse.published import open_published
-from target_health.warehouse.rows import has_table
+from target_health.warehouse.tables import table_exists
 
 
 def listed(
@@ -28,7 +28,7 @@ def listed(
     states: Mapping[Any, PageState] = {}
     if home.published.exists():
         with open_published(home) as published:
-            if has_table(published, "canary_states"):
+            if table_exists(published, "canary_states"):
                 states = storage.load_states(published)
     wanted = [(one.site, one.page, one.route) for one in watches(setup.canaries, setup.routes)]
     wanted += [

@@ -14,7 +14,8 @@ import pyarrow as pa
 from target_health.canaries.records import Acceptance, CheckResult, Known, Observation, PageFacts
 from target_health.canaries.states import Key, PageState, is_from_production
 from target_health.canaries.verdicts import SiteVerdict, Standing
-from target_health.warehouse.rows import has_table, rows_of
+from target_health.warehouse.rows import rows_of
+from target_health.warehouse.tables import table_exists
 
 Record = TypeVar("Record")
 
@@ -174,7 +175,7 @@ def record(kind: type[Record], row: Mapping[str, Any]) -> Record:
 
 def load_known(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], Known]:
     """Accepted values and skeletons by site and page; empty before the first migration."""
-    if not has_table(connection, "canary_acceptances"):
+    if not table_exists(connection, "canary_acceptances"):
         return {}
     accepted: dict[tuple[str, str], dict[str, Acceptance]] = {}
     for row in rows_of(connection, "SELECT * FROM canary_acceptances ORDER BY accepted_at"):
@@ -213,7 +214,7 @@ def load_verdicts(connection: duckdb.DuckDBPyConnection) -> dict[str, SiteVerdic
     """What canaries say of each site that has some, as of the last run: for incidents, pages and
     reports. Empty in a database without canaries.
     """
-    if not has_table(connection, "canary_verdicts"):
+    if not table_exists(connection, "canary_verdicts"):
         return {}
     rows = rows_of(connection, "SELECT * FROM canary_verdicts ORDER BY site")
     return {row["site"]: record(SiteVerdict, row) for row in rows}
@@ -234,11 +235,11 @@ def save_verdicts(connection: duckdb.DuckDBPyConnection, verdicts: Iterable[Site
 
 def load_standings(connection: duckdb.DuckDBPyConnection) -> dict[str, Standing]:
     """How scores and decisions have each site."""
-    if not has_table(connection, "site_state"):
+    if not table_exists(connection, "site_state"):
         return {}
     states = connection.execute("SELECT site, state FROM site_state").fetchall()
     found = {site: Standing(state=state) for site, state in states}
-    if has_table(connection, "site_health"):
+    if table_exists(connection, "site_health"):
         for site, band in connection.execute("SELECT site, band FROM site_health").fetchall():
             found[site] = replace(found.get(site, Standing()), band=band)
     return found
@@ -246,7 +247,7 @@ def load_standings(connection: duckdb.DuckDBPyConnection) -> dict[str, Standing]
 
 def stopped_sites(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
     """Sites that are never fetched again; paused ones are watched on."""
-    if not has_table(connection, "site_state"):
+    if not table_exists(connection, "site_state"):
         return frozenset()
     rows = connection.execute("SELECT site FROM site_state WHERE state = 'stopped'").fetchall()
     return frozenset(site for (site,) in rows)

@@ -42,9 +42,7 @@ def group(
         return
     given = {"closed": closed, "site": normal_host(site) if site else None}
     with open_published(Home.from_environment()) as connection:
-        cursor = connection.execute(LIST, given)
-        names = [column[0] for column in cursor.description]
-        rows = [with_evidence(dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
+        rows = [with_evidence(row) for row in rows_of(connection, LIST, given)]
     if json:
         print_json(rows)
         return

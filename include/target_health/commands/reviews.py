@@ -13,10 +13,7 @@ from target_health.commands.output import console, print_json
 from target_health.commands.people import By, Why
 from target_health.commands.runs import Json
 from target_health.config import load_configuration
-from target_health.decisions.answers import (
-    CHOICES,
-    OFFERED,
-)
+from target_health.decisions.answers import CHOICES, OFFERED
 from target_health.errors import UsageError
 from target_health.paths import Home
 from target_health.reviews import SignalReport, review_report

@@ -13,11 +13,11 @@ from target_health.commands.output import console, print_json
 from target_health.commands.ownership import diagnosed_route, owner_text, ownership
 from target_health.commands.runs import Json
 from target_health.config import Configuration, load_configuration
-from target_health.config.scoring import Scoring
 from target_health.config.sites import normal_host
 from target_health.errors import UsageError
 from target_health.fleet_table import fleet_table
 from target_health.paths import Home
+from target_health.score_arithmetic import arithmetic
 from target_health.times import iso
 from target_health.warehouse.published import open_published
 from target_health.warehouse.rows import rows_of
@@ -232,10 +232,9 @@ def explanation(row: dict[str, Any], configuration: Configuration) -> list[str]:
             "the baseline)",
         ]
     scoring = configuration.scoring_of(row["site"])
-    lines = [head]
-    for part in arithmetic(row, configuration):
-        lines.append("  " + part["text"])
-    total = sum(part["points"] for part in arithmetic(row, configuration))
+    parts = arithmetic(row, configuration)
+    total = sum(part["points"] for part in parts)
+    lines = [head, *("  " + part["text"] for part in parts)]
     lines.append(f"  score = 100 - {total:.3f} = {row['score']:.0f} (rounded half to even)")
     lines.append(
         f"  smoothed over {scoring.smoothing_hours} h, half-life "
@@ -248,50 +247,6 @@ def explanation(row: dict[str, Any], configuration: Configuration) -> list[str]:
     )
     lines.append(f"  band {row['band']}, reasons: {', '.join(row['reasons']) or 'none'}")
     return lines
-
-
-def arithmetic(row: dict[str, Any], configuration: Configuration) -> list[dict[str, Any]]:
-    """Each signal's points: now, own normal, weight, and the sum as text."""
-    if row["score"] is None:
-        return []
-    scoring = configuration.scoring_of(row["site"])
-    signals = ("hard_block", "challenge", "soft_block")
-    parts = [rate_part(row, signal, scoring) for signal in signals]
-    return [*parts, latency_part(row, scoring)]
-
-
-def rate_part(row: dict[str, Any], signal: str, scoring: Scoring) -> dict[str, Any]:
-    now, base = row[f"{signal}_rate"], row[f"base_{signal}_rate"]
-    points, weight = row[f"{signal}_penalty"], getattr(scoring.weights, signal)
-    return {
-        "signal": signal,
-        "now": now,
-        "base": base,
-        "weight": weight,
-        "points": points,
-        "text": f"{signal:<10} {weight:g} x min(1, max(0, ({now:.4f} - {base:.4f}) / "
-        f"{scoring.full_rate_rise:g})) = {points:.3f}",
-    }
-
-
-def latency_part(row: dict[str, Any], scoring: Scoring) -> dict[str, Any]:
-    now, base, points = row["p95_latency_ms"], row["base_p95_latency_ms"], row["latency_penalty"]
-    weight = scoring.weights.latency
-    if now is None or base is None:
-        text = f"{'latency':<10} no p95 now or in the baseline = {points:.3f}"
-    else:
-        text = (
-            f"{'latency':<10} {weight:g} x min(1, max(0, ({now:.1f} ms / {max(base, 1):.1f} ms - 1)"
-            f" / {scoring.full_latency_factor - 1:g})) = {points:.3f}"
-        )
-    return {
-        "signal": "latency",
-        "now": now,
-        "base": base,
-        "weight": weight,
-        "points": points,
-        "text": text,
-    }
 
 
 def number(value: float | None) -> str:

@@ -85,7 +85,12 @@ class Fleet:
 
     @property
     def pages(self) -> int:
-        return max(1, -(-self.found // self.choice.size))
+        return page_count(self.found, self.choice.size)
+
+
+def page_count(found: int, size: int) -> int:
+    """How many pages of ``size`` rows there are; one at least, if an empty one."""
+    return max(1, -(-found // size))
 
 
 def fleet_source(snapshot: Snapshot) -> str:
@@ -116,10 +121,9 @@ def fleet_page(snapshot: Snapshot, choice: Choice) -> Fleet:
     """The rows that were asked for, each with its last seven days."""
     source = fleet_source(snapshot)
     condition, given = choice.condition()
-    counted = snapshot.row(f"SELECT count(*) AS found FROM {source} WHERE {condition}", given)
-    found = counted["found"] if counted else 0
+    found = count_sites(snapshot, choice)
     size = min(max(1, choice.size), MOST_ROWS)
-    page = min(max(1, choice.page), max(1, -(-found // size)))
+    page = min(max(1, choice.page), page_count(found, size))
     rows = snapshot.rows(
         f"SELECT * FROM {source} WHERE {condition} ORDER BY {choice.order()} "
         f"LIMIT {size:d} OFFSET {(page - 1) * size:d}",
@@ -127,6 +131,15 @@ def fleet_page(snapshot: Snapshot, choice: Choice) -> Fleet:
     )
     add_lately(snapshot, rows)
     return Fleet(rows, found, replace(choice, page=page, size=size))
+
+
+def count_sites(snapshot: Snapshot, choice: Choice) -> int:
+    """How many sites the choice finds, on all pages."""
+    condition, given = choice.condition()
+    counted = snapshot.row(
+        f"SELECT count(*) AS found FROM {fleet_source(snapshot)} WHERE {condition}", given
+    )
+    return counted["found"] if counted else 0
 
 
 def as_of_of(snapshot: Snapshot) -> datetime | None:

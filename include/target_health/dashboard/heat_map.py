@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from target_health.dashboard.database import Row, Snapshot
-from target_health.dashboard.fleet import Choice, as_of_of, fleet_source, version_of
+from target_health.dashboard.fleet import (
+    Choice,
+    as_of_of,
+    count_sites,
+    fleet_source,
+    page_count,
+    version_of,
+)
 from target_health.times import floor_day
 
 RANGES = {30: "30 days", 60: "60 days", 90: "90 days", 180: "180 days"}
@@ -26,7 +33,7 @@ class HeatMap:
 
     @property
     def pages(self) -> int:
-        return max(1, -(-self.found // self.choice.size))
+        return page_count(self.found, self.choice.size)
 
     def rows(self) -> list[Row]:
         """One row a site and day that has windows."""
@@ -42,8 +49,7 @@ def heat_map(snapshot: Snapshot, choice: Choice, days: int) -> HeatMap:
     """The days of one page of sites."""
     source = fleet_source(snapshot)
     condition, given = choice.condition()
-    counted = snapshot.row(f"SELECT count(*) AS found FROM {source} WHERE {condition}", given)
-    found = counted["found"] if counted else 0
+    found = count_sites(snapshot, choice)
     sites = snapshot.rows(
         f"SELECT site, band, state, smoothed_score FROM {source} WHERE {condition} "
         f"ORDER BY {choice.order()} "

@@ -124,8 +124,8 @@ def timeline(row: Row) -> list[Row]:
 def alarm_quality(snapshot: Snapshot) -> Row | None:
     """How good the closed incidents' alarms were; None where nobody has judged one yet.
 
-    ``lead_hours`` is the median from the first movement to the onset that people named: how much
-    earlier the score saw it.
+    ``lead_hours`` is the median from the opening to the onset that people named: how much earlier
+    the incident stood.
     """
     needed = ("onset_at", "was_early_enough", "are_reasons_right", "did_action_help")
     if not are_reviewed(snapshot) or not snapshot.has("incident_reviews", *needed):

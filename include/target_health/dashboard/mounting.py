@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -15,7 +16,11 @@ PREFIX = "/target-health"
 
 
 class LazyApp:
-    """An ASGI app that is made with its first request: only the API server ever gets one."""
+    """An ASGI app that is made with its first request: only the API server ever gets one.
+
+    It is made in a thread, since that takes seconds of imports in which the API server's event
+    loop would answer nobody, running tasks least of all.
+    """
 
     def __init__(self, make: Callable[[], AsgiApp]) -> None:
         self._make = make
@@ -23,10 +28,16 @@ class LazyApp:
         self._lock = threading.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self._app
+        if app is None:
+            app = await asyncio.to_thread(self._made)
+        await app(scope, receive, send)
+
+    def _made(self) -> AsgiApp:
         with self._lock:
             if self._app is None:
                 self._app = self._make()
-        await self._app(scope, receive, send)
+            return self._app
 
 
 def make_dashboard() -> AsgiApp:

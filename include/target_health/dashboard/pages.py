@@ -125,7 +125,7 @@ def page_router(renderer: Renderer, access: Access) -> APIRouter:
         visitor: Visitor = seen,
     ) -> Response:
         data = incidents_data(snapshot, page_number)
-        pages = max(1, -(-data["past_found"] // incident_list.PAGE_SIZE))
+        pages = fleets.page_count(data["past_found"], incident_list.PAGE_SIZE)
         return page(
             "incidents.html",
             request,

@@ -11,11 +11,11 @@ from typing import Any
 
 import duckdb
 
-from target_health.commands.status import arithmetic
 from target_health.config import load_configuration
 from target_health.dashboard.database import OtherSchema, Row, Snapshot
 from target_health.dashboard.fleet import fleet_source, version_of
 from target_health.errors import TargetHealthError
+from target_health.score_arithmetic import arithmetic
 from target_health.times import HOUR, floor_hour
 from target_health.verdicts import VERDICTS
 

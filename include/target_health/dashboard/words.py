@@ -57,7 +57,7 @@ NONE = "–"
 
 def reasons_text(row: dict[str, Any]) -> str:
     """The reasons of a row in words, or why it has no score."""
-    said = [REASONS.get(reason, str(reason).replace("_", " ")) for reason in row["reasons"] or ()]
+    said = [reason_word(reason) for reason in row["reasons"] or ()]
     if row.get("unscored_reason"):
         said.append(f"no score: {row['unscored_reason']}")
     return ", ".join(said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
@@ -15,6 +16,7 @@ from target_health.decisions.records import (
     Kind,
     Mandate,
     SiteState,
+    StateName,
 )
 from target_health.times import iso
 
@@ -65,6 +67,30 @@ def later(moment: datetime | None, other: datetime) -> datetime:
     return other if moment is None else max(moment, other)
 
 
+def with_both_courses(state: SiteState, mode: Mode, move: Callable[[Course], Course]) -> SiteState:
+    """The state with its real course moved by a human, and outside act mode its shadow too."""
+    return replace(
+        state,
+        real=move(state.real),
+        shadow=None if mode == "act" else move(state.course(mode)),
+        revision=state.revision + 1,
+    )
+
+
+def held(course: Course, name: StateName, state: SiteState, mandate: Mandate) -> Course:
+    """The course halted by a human."""
+    return replace(
+        course,
+        state=name,
+        since=mandate.at,
+        reasons=(HUMAN, *(reason for reason in course.reasons if reason != HUMAN)),
+        # Also when the clock jumps back, what a run has shown before is no news.
+        evidence_from=later(state.last_run_end, mandate.present),
+        healthy_since=None,
+        paused_by_human=True,
+    )
+
+
 def human_pause(state: SiteState, mode: Mode, mandate: Mandate) -> tuple[SiteState, Action] | None:
     """Pause a site for a human; None when it is paused or stopped already."""
     before = state.real
@@ -72,25 +98,9 @@ def human_pause(state: SiteState, mode: Mode, mandate: Mandate) -> tuple[SiteSta
         return None
 
     def paused(course: Course) -> Course:
-        if course.halted:
-            return course
-        return replace(
-            course,
-            state="paused",
-            since=mandate.at,
-            reasons=(HUMAN, *course.reasons),
-            # Also when the clock jumps back, what a run has shown before is no news.
-            evidence_from=later(state.last_run_end, mandate.present),
-            healthy_since=None,
-            paused_by_human=True,
-        )
+        return course if course.halted else held(course, "paused", state, mandate)
 
-    moved = replace(
-        state,
-        real=paused(before),
-        shadow=None if mode == "act" else paused(state.course(mode)),
-        revision=state.revision + 1,
-    )
+    moved = with_both_courses(state, mode, paused)
     action = human_action(
         "human_pause", state, before, moved.real, mandate=mandate, mode=mode, applied=True
     )
@@ -104,22 +114,9 @@ def human_stop(state: SiteState, mode: Mode, mandate: Mandate) -> tuple[SiteStat
         return None
 
     def stopped(course: Course) -> Course:
-        return replace(
-            course,
-            state="stopped",
-            since=mandate.at,
-            reasons=(HUMAN, *(reason for reason in course.reasons if reason != HUMAN)),
-            evidence_from=later(state.last_run_end, mandate.present),
-            healthy_since=None,
-            paused_by_human=True,
-        )
+        return held(course, "stopped", state, mandate)
 
-    moved = replace(
-        state,
-        real=stopped(before),
-        shadow=None if mode == "act" else stopped(state.course(mode)),
-        revision=state.revision + 1,
-    )
+    moved = with_both_courses(state, mode, stopped)
     action = human_action(
         "human_stop", state, before, moved.real, mandate=mandate, mode=mode, applied=True
     )
@@ -162,12 +159,7 @@ def human_resume(
     before = state.real if applied else state.course(mode)
     if not before.halted:
         return None
-    moved = replace(
-        state,
-        real=resumed(state.real),
-        shadow=None if mode == "act" else resumed(state.course(mode)),
-        revision=state.revision + 1,
-    )
+    moved = with_both_courses(state, mode, resumed)
     to = moved.real if applied else moved.course(mode)
     action = human_action(
         "human_resume", state, before, to, mandate=mandate, mode=mode, applied=applied

@@ -12,6 +12,7 @@ from target_health.decisions.runs import evidence_starts
 from target_health.modelling.models import run_select
 from target_health.modelling.settings import fleet_parameters, make_site_settings
 from target_health.modelling.windows import known_sites
+from target_health.warehouse.rows import rows_of
 
 # Smoothing forgets within a day, and the longest window is a day: windows since an action that is
 # older than this give the same band as all windows do.
@@ -48,9 +49,7 @@ def site_evidence(
     run_select(
         connection, "CREATE OR REPLACE TEMP TABLE site_evidence AS ", "site_evidence", parameters
     )
-    cursor = connection.execute("SELECT * FROM site_evidence ORDER BY site")
-    names = [column[0] for column in cursor.description]
-    rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    rows = rows_of(connection, "SELECT * FROM site_evidence ORDER BY site")
     for table in ("evidence_from", "fresh_scores", "site_evidence"):
         connection.execute(f"DROP TABLE {table}")
     return [SiteEvidence(**{**row, "reasons": tuple(row["reasons"])}) for row in rows]

@@ -10,11 +10,11 @@ from typing import Any
 import duckdb
 
 from target_health.incidents.records import Incident
-from target_health.incidents.standings import table_exists
 from target_health.modelling.lake import show_lake_fetches
 from target_health.paths import Home
 from target_health.times import DAY, iso
 from target_health.warehouse.rows import rows_of
+from target_health.warehouse.tables import table_exists
 
 SAMPLES = 10
 ROUTES_A_DIMENSION = 5

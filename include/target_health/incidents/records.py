@@ -9,10 +9,9 @@ from datetime import datetime
 from typing import Literal
 
 from target_health.config.policy import Mode
-from target_health.decisions.records import Band
+from target_health.decisions.records import Band, Owner
 
 Kind = Literal["hostility", "deception", "delivery", "route", "parser", "cost", "fuse"]
-Owner = Literal["crawl", "parser", "route"]
 
 # In the order in which one of them stands for a site that has several.
 SITE_KINDS: tuple[Kind, ...] = ("hostility", "deception", "delivery", "route", "parser", "cost")

@@ -16,8 +16,8 @@ from target_health.incidents.records import Incident, Standing
 from target_health.incidents.rules import follow_incidents, followed_sites
 from target_health.incidents.standings import site_standings
 from target_health.incidents.storage import (
-    find_incident,
     incident_of_sites,
+    known_incident,
     latest_incidents,
     open_incidents,
     refresh_incidents,
@@ -51,10 +51,7 @@ def follow_run(
         run_end,
         decisions.fuse,
     )
-    known = {incident.incident_id: incident for incident in before.values()}
-    worse = [
-        incident for incident in changed if shows_more(known.get(incident.incident_id), incident)
-    ]
+    worse = those_that_show_more(before.values(), changed)
     shown = gather_evidence(con, home, worse, run_end)
     if decisions.fuse is not None:
         content = {"as_of": run_end, "sites": decisions.fuse.sites, "fleet": decisions.fuse.fleet}
@@ -63,6 +60,11 @@ def follow_run(
         save_incidents(con, changed)
         save_evidence(con, shown)
     return with_incidents(decisions, open_incidents(con))
+
+
+def those_that_show_more(before: Iterable[Incident], after: Iterable[Incident]) -> list[Incident]:
+    known = {incident.incident_id: incident for incident in before}
+    return [one for one in after if shows_more(known.get(one.incident_id), one)]
 
 
 def shows_more(before: Incident | None, after: Incident) -> bool:
@@ -126,9 +128,7 @@ def record_deceptions(
         at,
         kinds=("deception",),
     )
-    known = {incident.incident_id: incident for incident in before.values()}
-    worse = [one for one in changed if shows_more(known.get(one.incident_id), one)]
-    shown = gather_evidence(con, home, worse, at)
+    shown = gather_evidence(con, home, those_that_show_more(before.values(), changed), at)
     with transaction(con):
         save_incidents(con, changed)
         save_evidence(con, shown)
@@ -142,9 +142,7 @@ def close_incident(
     """A human closes an incident; ``UsageError`` when there is none such, or it is closed."""
     if not by.strip() or not why.strip():
         raise UsageError("say who closes it and why: --by NAME --why TEXT")
-    incident = find_incident(con, name)
-    if incident is None:
-        raise UsageError(f"{name}: no such incident; `target-health incidents` lists them")
+    incident = known_incident(con, name)
     if incident.closed_at is not None:
         raise UsageError(f"{name} is closed already, by {incident.closed_by}")
     closed = replace(

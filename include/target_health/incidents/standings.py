@@ -106,7 +106,8 @@ def site_standings(
 ) -> list[Standing]:
     """How every site of the run's evidence stands as of ``as_of`` (naive UTC)."""
     rules = configuration.policy.incidents
-    cursor = con.execute(
+    rows = rows_of(
+        con,
         MEASURED,
         {
             "config_version": configuration.version,
@@ -118,8 +119,7 @@ def site_standings(
             "low_within_hours": rules.low_within_hours,
         },
     )
-    names = [column[0] for column in cursor.description]
-    measured = {row[0]: dict(zip(names, row, strict=True)) for row in cursor.fetchall()}
+    measured = {row["site"]: row for row in rows}
     return [
         Standing(
             **{
@@ -134,8 +134,3 @@ def site_standings(
         )
         for row in evidence
     ]
-
-
-def table_exists(con: duckdb.DuckDBPyConnection, name: str) -> bool:
-    query = "SELECT 1 FROM information_schema.tables WHERE table_name = ?"
-    return bool(rows_of(con, query, [name]))

@@ -10,6 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from target_health.decisions.storage import TEXTS, TIME, incoming
+from target_health.errors import UsageError
 from target_health.incidents.records import SITE_KINDS, Incident, Kind, Movement
 from target_health.warehouse.rows import rows_of
 
@@ -82,6 +83,14 @@ def find_incident(con: duckdb.DuckDBPyConnection, name: str) -> Incident | None:
     query = f"SELECT {COLUMNS} FROM incidents WHERE incident_id = ?"
     rows = rows_of(con, query, [name])
     return incident_of(rows[0]) if rows else None
+
+
+def known_incident(con: duckdb.DuckDBPyConnection, name: str) -> Incident:
+    """One incident by its id; ``UsageError`` where there is none such."""
+    incident = find_incident(con, name)
+    if incident is None:
+        raise UsageError(f"{name}: no such incident; `target-health incidents` lists them")
+    return incident
 
 
 def save_incidents(con: duckdb.DuckDBPyConnection, incidents: Iterable[Incident]) -> None:

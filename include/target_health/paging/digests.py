@@ -12,6 +12,7 @@ from target_health.config import Configuration
 from target_health.paging.records import Page
 from target_health.times import DAY, iso
 from target_health.warehouse.rows import rows_of
+from target_health.warehouse.tables import table_exists
 
 WEEK = timedelta(days=7)
 LINES_A_PART = 20
@@ -81,7 +82,8 @@ def daily_digest(
     parts = [
         part("Waiting for your decision", [waiting_line(row) for row in rows_of(con, WAITING)]),
         part(
-            "Incidents", [incident_line(row) for row in given_rows(con, INCIDENTS, since=now - DAY)]
+            "Incidents",
+            [incident_line(row) for row in rows_of(con, INCIDENTS, {"since": now - DAY})],
         ),
         part(
             "Slowed, and no honest score to go by",
@@ -106,13 +108,15 @@ def weekly_digest(
     con: duckdb.DuckDBPyConnection, configuration: Configuration, now: datetime
 ) -> Page:
     """The worst movers, what observe mode would have paused, the rules in force."""
-    movers = given_rows(
+    movers = rows_of(
         con,
         MOVERS,
-        week_ago=now - WEEK,
-        as_of=now,
-        config_version=configuration.version,
-        moved_points=MOVED_POINTS,
+        {
+            "week_ago": now - WEEK,
+            "as_of": now,
+            "config_version": configuration.version,
+            "moved_points": MOVED_POINTS,
+        },
     )
     parts = [
         part(
@@ -123,7 +127,7 @@ def weekly_digest(
             "Would have been paused (observe mode)",
             [
                 f"{row['site']}: {row['times']} times, first {iso(row['first_at'])}: {row['why']}"
-                for row in given_rows(con, OBSERVED, since=now - WEEK)
+                for row in rows_of(con, OBSERVED, {"since": now - WEEK})
             ],
         ),
         part("Rules in force", rules_in_force(con, configuration)),
@@ -152,18 +156,9 @@ def rules_in_force(con: duckdb.DuckDBPyConnection, configuration: Configuration)
     return lines
 
 
-def given_rows(con: duckdb.DuckDBPyConnection, query: str, **given: object) -> list[dict[str, Any]]:
-    cursor = con.execute(query, given)
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-
-
 def with_site_health(con: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
     """Rows of a query over ``site_health``, none before a first run has made it."""
-    tables = rows_of(
-        con, "SELECT 1 FROM information_schema.tables WHERE table_name = 'site_health'"
-    )
-    return rows_of(con, query) if tables else []
+    return rows_of(con, query) if table_exists(con, "site_health") else []
 
 
 def waiting_line(row: dict[str, Any]) -> str:

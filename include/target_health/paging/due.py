@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import Any
 
 import duckdb
 
 from target_health.config import Configuration
-from target_health.decisions.questions import (
-    questions_to_ask,
-)
+from target_health.decisions.questions import questions_to_ask
 from target_health.decisions.records import SYSTEM, SiteState
 from target_health.decisions.storage import load_states
 from target_health.incidents.records import Incident
-from target_health.incidents.standings import table_exists
 from target_health.incidents.storage import incident_of
 from target_health.paging.records import PAGED_OWNERS, Page, Situation
 from target_health.paging.rules import cause_to_page
 from target_health.paging.texts import body_of, title_of
-from target_health.times import iso
 from target_health.warehouse.rows import rows_of
+from target_health.warehouse.tables import table_exists
 
 QUESTIONS = "SELECT * FROM site_questions WHERE kind = 'decision' ORDER BY asked_at"
 LINK = "{base}/dags/site_review/runs/{run}/tasks/decide/required_actions"
@@ -135,8 +131,3 @@ class Facts:
 
 def times_by(con: duckdb.DuckDBPyConnection, query: str) -> dict[str, datetime]:
     return {row["name"]: row["at_time"] for row in rows_of(con, query)}
-
-
-def page_line(row: dict[str, Any]) -> str:
-    """One page of the table ``pages`` in a line."""
-    return f"{iso(row['queued_at'])}  {row['state']}  {row['owner']}  {row['title']}"

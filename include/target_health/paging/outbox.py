@@ -18,7 +18,7 @@ NO_ADDRESS = "no address to page"
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One page for one address; ``late_words`` go before its text when it is no longer fresh."""
+    """One page for one address; its text says first when it is no longer fresh."""
 
     page_id: str
     title: str

@@ -7,11 +7,9 @@ from datetime import datetime
 
 import duckdb
 
-from target_health.decisions.questions import (
-    Question,
-)
+from target_health.decisions.questions import Question
 from target_health.errors import UsageError
-from target_health.incidents.storage import find_incident
+from target_health.incidents.storage import known_incident
 from target_health.times import DAY, iso
 from target_health.warehouse.rows import rows_of
 from target_health.warehouse.transactions import transaction
@@ -57,9 +55,7 @@ def file_review(
     """
     if not by.strip():
         raise UsageError("say who reviews: --by NAME")
-    incident = find_incident(con, incident_id)
-    if incident is None:
-        raise UsageError(f"{incident_id}: no such incident; `target-health incidents` lists them")
+    incident = known_incident(con, incident_id)
     if incident.closed_at is None:
         raise UsageError(f"{incident_id} is still open: it is reviewed once it is closed")
     if onset_at is not None and onset_at > incident.closed_at:

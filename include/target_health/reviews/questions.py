@@ -7,9 +7,7 @@ from typing import Any
 
 import duckdb
 
-from target_health.decisions.questions import (
-    Question,
-)
+from target_health.decisions.questions import Question
 from target_health.incidents.evidence import canaries_of
 from target_health.times import iso
 from target_health.warehouse.rows import rows_of
