@@ -200,6 +200,27 @@ def test_an_honest_change_is_accepted(canaries: Canaries, site: LocalSite) -> No
         )
 
 
+def test_a_check_accepted_alone_leaves_the_others_wrong(
+    canaries: Canaries, site: LocalSite
+) -> None:
+    canaries.page("kettle", site.page("/p", shop()), PRICE, COUNT)
+    canaries.run()
+    site.page("/p", shop(price="52.00", items=("Kettle", "Pot")))
+    canaries.run()
+    assert canaries.verdict().deceived
+
+    def accept(check: str) -> str:
+        people.accept(
+            canaries.home, canaries.configuration(), SITE, "kettle",
+            by="Ada", why="it changed", now=canaries.now + timedelta(minutes=1), check=check,
+        )  # fmt: skip
+        with open_published(canaries.home) as published:
+            return load_verdicts(published)[SITE].verdict
+
+    assert accept("css .price::text") == "deceived"
+    assert accept("css li.item count") == "good"
+
+
 def test_nothing_wrong_is_nothing_to_accept(canaries: Canaries, site: LocalSite) -> None:
     canaries.page("kettle", site.page("/p", shop()), PRICE)
     canaries.run()

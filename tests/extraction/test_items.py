@@ -100,5 +100,9 @@ def test_fields_with_a_value_are_leaves_by_path() -> None:
     assert fields_with_value(record) == {"a", "e.f", "e.h.i"}
 
 
+def test_a_field_without_a_name_does_not_count_as_the_whole_item() -> None:
+    assert fields_with_value({"": 1, "a": {}, "b": 2}) == {"b"}
+
+
 def test_of_ten_thousand_fields_a_thousand_are_looked_at() -> None:
     assert len(fields_with_value({f"key {n}": n for n in range(10_000)})) == 1000

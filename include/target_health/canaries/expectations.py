@@ -164,11 +164,11 @@ def new_expectation(check: Check, value: Any) -> Any:
         least, most = check.bounds or (0.0, 0.0)
         number = float(value)
         return [min(least, number), max(most, number)]
-    if name in ("one_of", "status", "title"):
+    if name == "title":
+        return [value]
+    if name in ("one_of", "status"):
         held = getattr(check, name)
         held = list(held) if isinstance(held, tuple) else [held]
-        if name == "title":
-            return [value]
         return [*held, *([] if value in held else [value])]
     if name in ("equals", "number"):
         return value

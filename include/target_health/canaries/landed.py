@@ -16,7 +16,7 @@ import duckdb
 
 from target_health.canaries import storage
 from target_health.canaries.expectations import told_expectation
-from target_health.canaries.missing_answers import evidence_sql, load_answers
+from target_health.canaries.missing_answers import MissingAnswer, evidence_sql, load_answers
 from target_health.canaries.outcomes import (
     WITHHELD,
     gravest,
@@ -37,9 +37,9 @@ from target_health.canaries.verdict_rows import CRAWLER
 from target_health.config.canaries import Canaries, CanaryPage
 from target_health.landing.schema import LAKE
 from target_health.landing.view import lake_sql
-from target_health.pages import NOT_ATTEMPTED, Markers, load_markers
-from target_health.pages.text_only import as_page
+from target_health.pages import Markers, load_markers
 from target_health.paths import Home
+from target_health.readers.bodies import TEXT_AS_PAGE, body_of, item_of
 from target_health.readers.raw import Row
 from target_health.warehouse.rows import rows_of
 
@@ -63,7 +63,7 @@ class LandingCanaries:
         self._markers: Markers | None = None
         self._known: Mapping[tuple[str, str], Known] = {}
         self._seen: list[tuple[str, Observation]] = []
-        self._answers: Any = ()
+        self._answers: Sequence[MissingAnswer] = ()
         self._pages = pages_by_id(canaries)
 
     def begin(self, warehouse: duckdb.DuckDBPyConnection) -> None:
@@ -126,13 +126,9 @@ def answer_of(row: Row) -> Answer:
     headers: dict[str, str] = {}
     if page is not None:
         headers = dict(page.headers)
+        body = body_of(page, row)
         if page.text is not None:
-            body = as_page(page.text, fields.get("title"))
-            headers = {**headers, "content-type": "text/html; charset=utf-8"}
-        elif isinstance(page.body, str):
-            body = page.body.encode("utf-8", "replace")
-        else:
-            body = page.body or b""
+            headers["content-type"] = TEXT_AS_PAGE
     status = STATUS.search(fields.get("status") or "")
     return Answer(
         status=int(status[0]) if status else None,
@@ -143,16 +139,6 @@ def answer_of(row: Row) -> Answer:
         item=item_of(fields.get("item")),
         evidence=marks_of(fields.get("evidence")),
     )
-
-
-def item_of(text: str | None) -> object:
-    """What extraction produced, by the log."""
-    if text is None:
-        return NOT_ATTEMPTED
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def marks_of(text: str | None) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from target_health.config.sources import load_sources
 from target_health.landing.redact import Redaction
 from target_health.paths import Home
 from target_health.warehouse.published import open_published
+from target_health.warehouse.tables import table_exists
 
 
 def listed(
@@ -23,11 +24,11 @@ def listed(
 ) -> list[dict[str, Any]]:
     """Every canary through each of its routes, with what it said last, from the published copy."""
     setup = Setup.of(configuration)
-    chosen = None if sites is None else set(known_sites(configuration, sites))
+    chosen = None if sites is None else set(known_sites(setup.canaries, configuration.sites, sites))
     states: Mapping[Any, PageState] = {}
     if home.published.exists():
         with open_published(home) as published:
-            if storage.has_table(published, "canary_states"):
+            if table_exists(published, "canary_states"):
                 states = storage.load_states(published)
     wanted = [(one.site, one.page, one.route) for one in watches(setup.canaries, setup.routes)]
     wanted += [

@@ -14,12 +14,13 @@ import duckdb
 
 from target_health.canaries.records import Observation
 from target_health.canaries.states import Key, PageState
-from target_health.canaries.storage import has_table, record
+from target_health.canaries.storage import record
 from target_health.landing.view import lake_sql
 from target_health.paths import Home
 from target_health.readers.sql_text import literal
 from target_health.times import DAY, floor_hour
 from target_health.warehouse.rows import rows_of
+from target_health.warehouse.tables import table_exists
 
 EVIDENCE = "soft_404:probe"
 
@@ -156,7 +157,7 @@ def learn(
 
 
 def load_answers(connection: duckdb.DuckDBPyConnection) -> list[MissingAnswer]:
-    if not has_table(connection, "canary_missing_answers"):
+    if not table_exists(connection, "canary_missing_answers"):
         return []
     rows = rows_of(connection, "SELECT * FROM canary_missing_answers ORDER BY site, page")
     return [record(MissingAnswer, row) for row in rows]

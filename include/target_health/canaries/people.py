@@ -23,12 +23,13 @@ from target_health.canaries.verdict_rows import judge
 from target_health.canaries.watching import Progress
 from target_health.canaries.ways import ProxyOf
 from target_health.config import Configuration
-from target_health.config.canaries import Canaries, CanaryPage, load_canaries
-from target_health.config.sites import normal_host
+from target_health.config.canaries import Canaries, CanaryPage
+from target_health.config.sites import Sites, normal_host
 from target_health.errors import UsageError
 from target_health.paths import Home
 from target_health.times import utc_now
 from target_health.warehouse import open_writer
+from target_health.warehouse.rows import rows_of
 from target_health.warehouse.transactions import transaction
 
 
@@ -42,9 +43,19 @@ def run(
     connection: ProxyOf | None = None,
 ) -> RunReport:
     """A whole round now: fetch, record, publish."""
-    chosen = None if sites is None else known_sites(configuration, sites)
-    observations = look(home, configuration, sites=chosen, progress=progress, connection=connection)
-    return record(home, configuration, observations, f"by hand {now.isoformat()}", now=utc_now())
+    setup = Setup.of(configuration)
+    chosen = None if sites is None else known_sites(setup.canaries, configuration.sites, sites)
+    observations = look(
+        home, configuration, setup=setup, sites=chosen, progress=progress, connection=connection
+    )
+    return record(
+        home,
+        configuration,
+        observations,
+        f"by hand {now.isoformat()}",
+        setup=setup,
+        now=utc_now(),
+    )
 
 
 def keep_skeletons(
@@ -61,7 +72,7 @@ def keep_skeletons(
     has its answer learned. Returns those kept, and those whose page did not come.
     """
     setup = Setup.of(configuration)
-    chosen = None if sites is None else known_sites(configuration, sites)
+    chosen = None if sites is None else known_sites(setup.canaries, configuration.sites, sites)
     if page is not None and chosen:
         page_of(setup.canaries, chosen[0], page)
     production = production_routes(setup)
@@ -70,6 +81,7 @@ def keep_skeletons(
         for seen in look(
             home,
             configuration,
+            setup=setup,
             sites=chosen,
             pages=None if page is None else [page],
             progress=progress,
@@ -122,7 +134,7 @@ def accept(
     if not by.strip() or not why.strip():
         raise UsageError("say who accepts and why: --by NAME --why TEXT")
     setup = Setup.of(configuration)
-    [site] = known_sites(configuration, [site])
+    [site] = known_sites(setup.canaries, configuration.sites, [site])
     entry = page_of(setup.canaries, site, page)
     with open_writer(home) as connection:
         with transaction(connection):
@@ -135,7 +147,7 @@ def accept(
             made = [acceptance_of(entry, site, row, by.strip(), why.strip(), now) for row in wrong]
             for one in made:
                 storage.add_acceptance(connection, one)
-            if check is None or len(wrong) == len(newest_wrong(connection, site, page)):
+            if check is None or not newest_wrong(connection, site, page):
                 states = storage.load_states(connection, [site]).values()
                 mine = [state for state in states if state.page == page]
                 storage.save_states(connection, [accepted(state, now) for state in mine])
@@ -172,9 +184,7 @@ def newest_wrong(
     connection: duckdb.DuckDBPyConnection, site: str, page: str
 ) -> list[dict[str, Any]]:
     """The wrong values of a page's newest observation that tells of any."""
-    cursor = connection.execute(NEWEST_WRONG, {"site": site, "page": page})
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    return rows_of(connection, NEWEST_WRONG, {"site": site, "page": page})
 
 
 def acceptance_of(
@@ -197,20 +207,19 @@ def acceptance_of(
         check=name,
         expectation=expectation_key(check),
         old=str(row["expected"]),
-        new=storage.dump_json(new),
+        new=json.dumps(new, ensure_ascii=False),
         accepted_at=now,
         accepted_by=by,
         why=why,
     )
 
 
-def known_sites(configuration: Configuration, names: Iterable[str]) -> list[str]:
+def known_sites(canaries: Canaries, sites: Sites, names: Iterable[str]) -> list[str]:
     """The sites meant by names or hosts; ``UsageError`` for one without canaries."""
-    canaries = load_canaries(configuration.directory)
     found: list[str] = []
     for name in names:
         host = normal_host(name)
-        candidates = (name, host, configuration.sites.site_of(host))
+        candidates = (name, host, sites.site_of(host))
         site = next((one for one in candidates if one in canaries.sites), None)
         if site is None:
             there = ", ".join(list(canaries.sites)[:5]) or "no site"

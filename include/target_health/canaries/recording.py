@@ -13,7 +13,7 @@ from target_health.canaries.deceptions import tell_incidents
 from target_health.canaries.landed import take_landed
 from target_health.canaries.missing_answers import learn
 from target_health.canaries.records import Observation
-from target_health.canaries.states import advance
+from target_health.canaries.states import advance, is_from_production
 from target_health.canaries.verdict_rows import judge
 from target_health.canaries.watching import watches
 from target_health.config import Configuration
@@ -63,19 +63,14 @@ def enter(
     """Inside a transaction: observations, each with its run, and all that follows from them."""
     production = production_routes(setup)
 
-    def is_production(one: Observation) -> bool:
-        return one.via == "crawl_log" or production.get((one.site, one.page)) == one.route
-
-    for run_id in dict.fromkeys(run_id for run_id, _ in seen):
-        ones = [one for known_id, one in seen if known_id == run_id]
-        storage.save_results(connection, ones, run_id=run_id, production=is_production, now=now)
+    storage.save_results(connection, seen, production=production, now=now)
     states = storage.load_states(connection)
     observations = [one for _, one in seen]
     changed = advance(states, observations, production)
     storage.save_states(connection, changed.values())
     missing = frozenset((site, page.id) for site, page in setup.canaries.pages() if page.missing)
     # Another route may be shown another page; landing judges what production was shown.
-    from_production = [one for one in observations if is_production(one)]
+    from_production = [one for one in observations if is_from_production(one, production)]
     learn(connection, home, from_production, {**states, **changed}, missing)
 
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from protego import Protego
 
 from target_health.canaries.records import Answer
+from target_health.canaries.work_files import write_json
 from target_health.times import iso, parse_time
 
 #: Bytes of a robots.txt that are read (RFC 9309, 2.5).
@@ -89,7 +90,4 @@ def remember(path: Path, known: Mapping[str, Robots]) -> None:
         for key, one in known.items()
         if one.text is not None
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".tmp")
-    draft.write_text(json.dumps(rows), encoding="utf-8")
-    draft.replace(path)
+    write_json(path, rows)

@@ -20,6 +20,7 @@ from target_health.canaries.verdict_rows import judge
 from target_health.canaries.verdicts import SiteVerdict
 from target_health.canaries.watching import Progress, Round, watches, without_texts
 from target_health.canaries.ways import ProxyOf, open_ways
+from target_health.canaries.work_files import write_json
 from target_health.config import Configuration
 from target_health.config.sources import load_sources
 from target_health.errors import TargetHealthError
@@ -56,6 +57,7 @@ def look(
     home: Home,
     configuration: Configuration,
     *,
+    setup: Setup | None = None,
     sites: Sequence[str] | None = None,
     pages: Sequence[str] | None = None,
     progress: Progress = no_progress,
@@ -64,10 +66,11 @@ def look(
 ) -> list[Observation]:
     """Fetch and judge every canary that is not its crawler's, without the warehouse.
 
+    ``setup`` is what the configuration's files of canaries hold, where they were read already.
     What is known of pages, and which sites are stopped, is read from the published database. Raises
     ``ConfigurationError`` before anything is fetched.
     """
-    setup = Setup.of(configuration)
+    setup = setup or Setup.of(configuration)
     known: Mapping[tuple[str, str], Known] = {}
     stopped: frozenset[str] = frozenset()
     if home.published.exists():
@@ -104,13 +107,7 @@ def fetch_step(
 ) -> int:
     """Fetch a round and leave it for ``record_step``; returns how many canaries were looked at."""
     observations = look(home, configuration, progress=progress, clock=clock)
-    path = handover(home, run_id)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".tmp")
-    draft.write_text(
-        json.dumps([storage.dump_observation(seen) for seen in observations]), encoding="utf-8"
-    )
-    draft.replace(path)
+    write_json(handover(home, run_id), [storage.dump_observation(seen) for seen in observations])
     return len(observations)
 
 
@@ -149,10 +146,11 @@ def record(
     run_id: str,
     *,
     now: datetime,
+    setup: Setup | None = None,
     publish: bool = True,
 ) -> RunReport:
     """Record observations and crawlers' own fetches in one transaction, then publish."""
-    setup = Setup.of(configuration)
+    setup = setup or Setup.of(configuration)
     with open_writer(home) as connection:
         with transaction(connection):
             seen = [(run_id, one) for one in observations]

@@ -57,14 +57,17 @@ def advance(
     for seen in sorted(observations, key=lambda one: one.observed_at):
         key = (seen.site, seen.page, seen.route)
         before = changed.get(key) or states.get(key)
-        # A crawler's own fetch is production by itself, whatever it calls its route.
-        is_production = (
-            seen.via == "crawl_log" or production.get((seen.site, seen.page)) == seen.route
-        )
-        after = moved(before, seen, is_production)
+        after = moved(before, seen, is_from_production(seen, production))
         if after != before:
             changed[key] = after
     return changed
+
+
+def is_from_production(seen: Observation, production: Mapping[tuple[str, str], str]) -> bool:
+    """Whether the crawl itself was shown this: a crawler's own fetch is production by itself,
+    whatever it calls its route.
+    """
+    return seen.via == "crawl_log" or production.get((seen.site, seen.page)) == seen.route
 
 
 def moved(before: PageState | None, seen: Observation, is_production: bool) -> PageState:

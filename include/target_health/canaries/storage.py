@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -12,10 +11,11 @@ from typing import Any, TypeVar
 import duckdb
 import pyarrow as pa
 
-from target_health.canaries.records import Acceptance, Known, Observation
-from target_health.canaries.states import Key, PageState
+from target_health.canaries.records import Acceptance, CheckResult, Known, Observation, PageFacts
+from target_health.canaries.states import Key, PageState, is_from_production
 from target_health.canaries.verdicts import SiteVerdict, Standing
 from target_health.warehouse.rows import rows_of
+from target_health.warehouse.tables import table_exists
 
 Record = TypeVar("Record")
 
@@ -23,32 +23,23 @@ Record = TypeVar("Record")
 LONGEST_VALUE = 20_000
 
 
-def has_table(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
-    """A database published by an older version may lack our tables."""
-    found = connection.execute(
-        "SELECT 1 FROM duckdb_tables() WHERE table_name = ? LIMIT 1", [name]
-    ).fetchall()
-    return bool(found)
-
-
 # Results
 
 
 def save_results(
     connection: duckdb.DuckDBPyConnection,
-    observations: Iterable[Observation],
+    observations: Iterable[tuple[str, Observation]],
     *,
-    run_id: str | Callable[[Observation], str],
-    production: Callable[[Observation], bool],
+    production: Mapping[tuple[str, str], str],
     now: datetime,
-) -> int:
-    """Add one row a check; a row that stands there already stays. Returns how many were given."""
+) -> None:
+    """Add one row a check of observations, each with its run; a row that stands there already
+    stays.
+    """
     rows = [
         row
-        for seen in observations
-        for row in _result_rows(
-            seen, run_id if isinstance(run_id, str) else run_id(seen), production(seen), now
-        )
+        for run_id, seen in observations
+        for row in _result_rows(seen, run_id, is_from_production(seen, production), now)
     ]
     if rows:
         with_rows(
@@ -58,7 +49,6 @@ def save_results(
             "ON CONFLICT (result_id) DO NOTHING",
             RESULTS,
         )
-    return len(rows)
 
 
 TIME = pa.timestamp("us")
@@ -85,7 +75,7 @@ def with_rows(
     connection: duckdb.DuckDBPyConnection,
     rows: list[dict[str, Any]],
     sql: str,
-    schema: pa.Schema | None = None,
+    schema: pa.Schema,
 ) -> None:
     """Run a statement over the rows as the relation ``incoming``."""
     connection.register("incoming", pa.Table.from_pylist(rows, schema=schema))
@@ -185,7 +175,7 @@ def record(kind: type[Record], row: Mapping[str, Any]) -> Record:
 
 def load_known(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], Known]:
     """Accepted values and skeletons by site and page; empty before the first migration."""
-    if not has_table(connection, "canary_acceptances"):
+    if not table_exists(connection, "canary_acceptances"):
         return {}
     accepted: dict[tuple[str, str], dict[str, Acceptance]] = {}
     for row in rows_of(connection, "SELECT * FROM canary_acceptances ORDER BY accepted_at"):
@@ -224,7 +214,7 @@ def load_verdicts(connection: duckdb.DuckDBPyConnection) -> dict[str, SiteVerdic
     """What canaries say of each site that has some, as of the last run: for incidents, pages and
     reports. Empty in a database without canaries.
     """
-    if not has_table(connection, "canary_verdicts"):
+    if not table_exists(connection, "canary_verdicts"):
         return {}
     rows = rows_of(connection, "SELECT * FROM canary_verdicts ORDER BY site")
     return {row["site"]: record(SiteVerdict, row) for row in rows}
@@ -245,24 +235,19 @@ def save_verdicts(connection: duckdb.DuckDBPyConnection, verdicts: Iterable[Site
 
 def load_standings(connection: duckdb.DuckDBPyConnection) -> dict[str, Standing]:
     """How scores and decisions have each site."""
-    if not has_table(connection, "site_state"):
+    if not table_exists(connection, "site_state"):
         return {}
-    found = {
-        site: Standing(state=state, state_since=since)
-        for site, state, since in connection.execute(
-            "SELECT site, state, since FROM site_state"
-        ).fetchall()
-    }
-    if has_table(connection, "site_health"):
+    states = connection.execute("SELECT site, state FROM site_state").fetchall()
+    found = {site: Standing(state=state) for site, state in states}
+    if table_exists(connection, "site_health"):
         for site, band in connection.execute("SELECT site, band FROM site_health").fetchall():
-            before = found.get(site, Standing())
-            found[site] = Standing(band, before.state, before.state_since)
+            found[site] = replace(found.get(site, Standing()), band=band)
     return found
 
 
 def stopped_sites(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
     """Sites that are never fetched again; paused ones are watched on."""
-    if not has_table(connection, "site_state"):
+    if not table_exists(connection, "site_state"):
         return frozenset()
     rows = connection.execute("SELECT site FROM site_state WHERE state = 'stopped'").fetchall()
     return frozenset(site for (site,) in rows)
@@ -279,8 +264,6 @@ def dump_observation(seen: Observation) -> dict[str, Any]:
 
 def load_observation(given: Mapping[str, Any]) -> Observation:
     """Raises ``KeyError``, ``TypeError`` or ``ValueError`` for what is none."""
-    from target_health.canaries.records import CheckResult, PageFacts
-
     facts = given["facts"]
     return Observation(
         **{
@@ -291,7 +274,3 @@ def load_observation(given: Mapping[str, Any]) -> Observation:
             "facts": PageFacts(**{**facts, "skeleton": tuple(facts["skeleton"])}),
         }
     )
-
-
-def dump_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -22,7 +22,6 @@ class Standing:
 
     band: str | None = None
     state: str = "active"
-    state_since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,10 +104,9 @@ class Round:
         """
         fetching = self._canaries.fetching
         queued = list(wanted)
-        by_number = dict(enumerate(queued))
         observed: dict[int, Observation] = {}
         calls: list[Call[Observation | None]] = [*self._robots_calls(queued)]
-        for number, watch in by_number.items():
+        for number, watch in enumerate(queued):
             limit = self._timeout(watch) + GRACE_S
             calls.append(Call(number, _host(watch.page.url), partial(self._look, watch), limit))
         done_calls = run_calls(
@@ -119,7 +118,7 @@ class Round:
         for done in done_calls:
             if not isinstance(done.key, int):
                 continue
-            watch = by_number[done.key]
+            watch = queued[done.key]
             if done.why_not == "timeout":
                 # Its thread may hold the session still.
                 self._sessions.pop((watch.route, _host(watch.page.url)), None)
@@ -131,7 +130,7 @@ class Round:
                 observed[done.key] = self._judged(watch, answer)
             progress(f"canaries: {len(observed)} of {len(queued)}")
         remember(self._robots_file, self._robots)
-        return [observed[number] for number in by_number]
+        return [observed[number] for number in range(len(queued))]
 
     def _timeout(self, watch: Watch) -> float:
         return self._ways[watch.route].route.timeout_s or self._canaries.fetching.timeout_s

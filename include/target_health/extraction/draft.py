@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -13,16 +13,13 @@ from typing import Any
 import yaml
 
 from target_health.extraction.arguments import Arguments
-from target_health.extraction.items import Record, records_of
+from target_health.extraction.items import MOST_FIELDS, records_of, walk
 
 # Strings that are all of one of these kinds, the first that fits.
 PATTERNS = (r"^https?://\S+$", r"^\d{4}-\d{2}-\d{2}", r"^[A-Z]{2}$", r"^[A-Z]{3}$")
 # So few different texts, each this often on average, are a fixed set.
 MOST_CHOICES, LEAST_REPEATS = 8, 25
 PLAIN_TEXT = re.compile(r"[A-Za-z_][A-Za-z0-9_. -]*[A-Za-z0-9_]|[A-Za-z_]")
-DEEPEST = 4
-# Of one item, and in all: an item with more keys is keyed by data.
-MOST_FIELDS = 1000
 
 
 @dataclass(slots=True)
@@ -101,16 +98,6 @@ def draft_suite(
         if path in common
     }
     return Draft(page_type, records, {path: checks for path, checks in fields.items() if checks})
-
-
-def walk(record: Record, prefix: str = "", depth: int = DEEPEST) -> Iterator[tuple[str, Any]]:
-    """Dotted paths with the values they lead to; nulls are not there."""
-    for key, value in record.items():
-        path = f"{prefix}{key}"
-        if isinstance(value, dict) and value and depth > 1:
-            yield from walk(value, f"{path}.", depth - 1)
-        elif value is not None and path:
-            yield path, value
 
 
 def checks_of(profile: FieldProfile, records: int, usual_share: float) -> dict[str, Arguments]:

@@ -13,8 +13,9 @@ Record = dict[str, Any]
 
 # Half a character, written as an escape: valid JSON, and no text that anything else can store.
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
-_DEEPEST = 4
-_MOST_FIELDS = 1000
+#: Objects are looked into so deep, and so many fields of a record: one with more is keyed by data.
+DEEPEST = 4
+MOST_FIELDS = 1000
 
 
 def records_of(text: str) -> list[Record | None]:
@@ -98,17 +99,19 @@ def fields_with_value(record: Record) -> set[str]:
     thousand count.
     """
     found: set[str] = set()
-    for path in _walk(record, "", _DEEPEST):
-        found.add(path)
-        if len(found) >= _MOST_FIELDS:
-            break
+    for path, value in walk(record):
+        if has_value(value):
+            found.add(path)
+            if len(found) >= MOST_FIELDS:
+                break
     return found
 
 
-def _walk(record: Record, prefix: str, depth: int) -> Iterator[str]:
+def walk(record: Record, prefix: str = "", depth: int = DEEPEST) -> Iterator[tuple[str, Any]]:
+    """Dotted paths with the values they lead to; nulls are not there, nor what has no name."""
     for key, value in record.items():
         path = f"{prefix}{key}"
-        if isinstance(value, dict) and depth > 1:
-            yield from _walk(value, f"{path}.", depth - 1)
-        elif value is not None and has_value(value):
-            yield path
+        if isinstance(value, dict) and value and depth > 1:
+            yield from walk(value, f"{path}.", depth - 1)
+        elif value is not None and path:
+            yield path, value

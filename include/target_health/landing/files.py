@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -116,26 +116,27 @@ def states_of(file: BinaryIO, head: Head, candidates: Sequence[Mark]) -> list[Ma
             if xxhash.xxh3_128_hexdigest(head.data[: mark.byte_count]) == mark.digest
         ]
     at, _ = _hashed(file, sorted({mark.byte_count for mark in candidates}))
-    return [
-        mark
-        for mark in candidates
-        if mark.byte_count in at and at[mark.byte_count].hexdigest() == mark.digest
-    ]
+    return _agreeing(candidates, at)
 
 
 def _streamed(file: BinaryIO, candidates: Sequence[Mark]) -> Landed | None:
     """Hash through the content, looking at every length that a candidate has."""
     cuts = {mark.byte_count for mark in candidates} | {mark.resume_at for mark in candidates}
     at, done = _hashed(file, sorted(cuts))
-    found = [
-        mark
-        for mark in candidates
-        if mark.byte_count in at and at[mark.byte_count].hexdigest() == mark.digest
-    ]
+    found = _agreeing(candidates, at)
     if not found:
         return None
     mark = max(found, key=lambda mark: mark.byte_count)
     return Landed(mark, _position(mark, at[mark.resume_at]), done > mark.byte_count)
+
+
+def _agreeing(candidates: Sequence[Mark], at: Mapping[int, xxhash.xxh3_128]) -> list[Mark]:
+    """The candidates that the content begins with, by its digests at their lengths."""
+    return [
+        mark
+        for mark in candidates
+        if mark.byte_count in at and at[mark.byte_count].hexdigest() == mark.digest
+    ]
 
 
 def _hashed(file: BinaryIO, cuts: list[int]) -> tuple[dict[int, xxhash.xxh3_128], int]:

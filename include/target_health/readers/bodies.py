@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from target_health.pages import (
@@ -20,6 +19,8 @@ from target_health.pages.text_only import as_page
 from target_health.readers.archive_record import read_record
 from target_health.readers.raw import Outcome, Page, Row
 
+#: The type of a page that ``body_of`` made of its text.
+TEXT_AS_PAGE = "text/html; charset=utf-8"
 _STATUS = re.compile(r"\s*(?:HTTP/[0-9.]+\s+)?(\d{3})(?:\.0+)?\b")
 _BETWEEN_MARKS = re.compile(r"[;|,\s]+")
 
@@ -43,24 +44,20 @@ def look(row: Row, markers: Markers) -> Outcome:
         row, page = outcome, outcome.page
     if page is None:
         return row
-    body = _body(page, row)
+    body = body_of(page, row)
     found = classify(
         Response(
             status=_status(row.fields.get("status")),
             body=body,
             headers=page.headers,
             url=row.fields.get("final_url") or row.fields.get("url") or "",
-            item=_item(row.fields.get("item")),
+            item=item_of(row.fields.get("item")),
             error=row.fields.get("error"),
-            content_type="text/html; charset=utf-8" if page.text is not None else None,
+            content_type=TEXT_AS_PAGE if page.text is not None else None,
         ),
         markers,
     )
     return Row(row.fields | _told(row, found, body, whole=page.text is None))
-
-
-def without_page(row: Row) -> Row:
-    return replace(row, page=None)
 
 
 def _told(row: Row, found: PageVerdict, body: bytes, *, whole: bool) -> dict[str, str | None]:
@@ -76,7 +73,8 @@ def _told(row: Row, found: PageVerdict, body: bytes, *, whole: bool) -> dict[str
     return told | {"evidence": merged(row.fields.get("evidence"), found.evidence)}
 
 
-def _body(page: Page, row: Row) -> bytes:
+def body_of(page: Page, row: Row) -> bytes:
+    """A row's page as bytes; where the log has only its text, as a page of that text."""
     if page.text is not None:
         return as_page(page.text, row.fields.get("title"))
     if isinstance(page.body, str):
@@ -89,7 +87,8 @@ def _status(text: str | None) -> int | None:
     return int(match[1]) if match else None
 
 
-def _item(text: str | None) -> object:
+def item_of(text: str | None) -> object:
+    """What extraction produced, by the log."""
     if text is None:
         return NOT_ATTEMPTED
     try:

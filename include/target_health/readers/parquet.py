@@ -48,9 +48,7 @@ def raw_sql(path: Path, reading: Reading, kinds: dict[str, str], rows: tuple[int
         fields.append(f"{text} AS {name}")
     return (
         f"SELECT file_row_number + 1 AS line, 0::UBIGINT AS chain, false AS reread, "
-        f"{', '.join(fields)} FROM read_parquet({literal(str(path))}, file_row_number = true, "
-        f"hive_partitioning = false) WHERE file_row_number >= {rows[0]} "
-        f"AND file_row_number < {rows[1]}"
+        f"{', '.join(fields)} {_from_rows(path, rows)}"
     )
 
 
@@ -62,6 +60,12 @@ def records_sql(path: Path, kinds: dict[str, str], rows: tuple[int, int]) -> str
     )
     return (
         f"SELECT file_row_number + 1 AS line, to_json({{{packed}}})::VARCHAR AS record "
+        f"{_from_rows(path, rows)}"
+    )
+
+
+def _from_rows(path: Path, rows: tuple[int, int]) -> str:
+    return (
         f"FROM read_parquet({literal(str(path))}, file_row_number = true, "
         f"hive_partitioning = false) WHERE file_row_number >= {rows[0]} "
         f"AND file_row_number < {rows[1]}"
