@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,16 +14,11 @@ from tests.landing.conftest import NOW, fetch, outcome
 
 
 @pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """An S3 server on loopback; the environment has no credentials for it."""
-    server_module = pytest.importorskip("moto.server", reason="needs moto")
-    server = server_module.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
+def endpoint(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An S3 server; the environment has no credentials for it."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
-    yield f"http://{host}:{port}"
-    server.stop()
+    return s3_endpoint
 
 
 def connect(monkeypatch: pytest.MonkeyPatch, **extra: str) -> None:

@@ -61,26 +61,18 @@ def test_places_that_are_not_there(landing: Landing) -> None:
         landing.land(inbox="nosuchscheme://x")
 
 
-def test_s3(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
-    server_module = pytest.importorskip("moto.server", reason="needs moto[server]")
-    pytest.importorskip("s3fs", reason="needs s3fs")
-    server = server_module.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    try:
-        host, port = server.get_host_and_port()
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-        monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        system = fsspec.filesystem("s3", skip_instance_cache=True)
-        system.mkdir("crawls")
-        system.pipe("crawls/inbox/x/log.jsonl", TEXT.encode())
-        system.pipe("crawls/inbox/x/more.jsonl.gz", gzip.compress((fetch(99) + "\n").encode()))
-        assert outcome(landing.land(inbox="s3://crawls/inbox")) == (31, 0, 0)
-        assert landing.land(inbox="s3://crawls/inbox").files == 0
-        system.pipe("crawls/inbox/x/log.jsonl", (TEXT + fetch(77) + "\n").encode())
-        assert outcome(landing.land(inbox="s3://crawls/inbox")) == (1, 0, 0)
-        with pytest.raises((TargetHealthError, UsageError)):
-            landing.land(inbox="s3://no-such-bucket/inbox")
-    finally:
-        server.stop()
+def test_s3(landing: Landing, s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", s3_endpoint)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    system = fsspec.filesystem("s3", skip_instance_cache=True)
+    system.mkdir("crawls")
+    system.pipe("crawls/inbox/x/log.jsonl", TEXT.encode())
+    system.pipe("crawls/inbox/x/more.jsonl.gz", gzip.compress((fetch(99) + "\n").encode()))
+    assert outcome(landing.land(inbox="s3://crawls/inbox")) == (31, 0, 0)
+    assert landing.land(inbox="s3://crawls/inbox").files == 0
+    system.pipe("crawls/inbox/x/log.jsonl", (TEXT + fetch(77) + "\n").encode())
+    assert outcome(landing.land(inbox="s3://crawls/inbox")) == (1, 0, 0)
+    with pytest.raises((TargetHealthError, UsageError)):
+        landing.land(inbox="s3://no-such-bucket/inbox")
