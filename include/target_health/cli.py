@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import version as installed_version
 from pathlib import Path
+from typing import Annotated
 
 import duckdb
 import typer
@@ -39,6 +41,7 @@ def make_app() -> typer.Typer:
         pretty_exceptions_enable=False,
         help="Is this site still behaving towards our crawler as it normally does?",
     )
+    app.callback()(options)
     app.command("try")(try_log.try_log)
     app.command()(runs.land)
     app.command()(runs.run)
@@ -59,6 +62,20 @@ def make_app() -> typer.Typer:
     app.command()(simulate.simulate)
     app.command()(bench.bench)
     return app
+
+
+def show_version(is_asked: bool) -> None:
+    if is_asked:
+        sys.stdout.write(f"target-health {installed_version('target-health')}\n")
+        raise typer.Exit
+
+
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=show_version, help="The version.")
+    ] = False,
+) -> None:
+    """What stands before a command."""
 
 
 def main() -> None:

@@ -13,6 +13,9 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 
+#: Crawls of the test that runs; what it leaves behind is ended after it.
+started: list[Crawl] = []
+
 
 class Crawl:
     """A running crawl; ``stats`` and ``log`` are there once it has ended."""
@@ -38,6 +41,7 @@ class Crawl:
                 stderr=log,
                 cwd=directory,
             )
+        started.append(self)
 
     def wait(self, timeout_s: float = 60) -> dict[str, Any]:
         """The spider's statistics, after a good end."""

@@ -25,6 +25,7 @@ from target_health.canaries.outcomes import (
     told_answer,
 )
 from target_health.canaries.records import (
+    CRAWLER,
     WHOLE_PAGE,
     Answer,
     CheckResult,
@@ -33,7 +34,6 @@ from target_health.canaries.records import (
     PageFacts,
     Watch,
 )
-from target_health.canaries.verdict_rows import CRAWLER
 from target_health.config.canaries import Canaries, CanaryPage
 from target_health.landing.schema import LAKE
 from target_health.landing.view import lake_sql

@@ -8,9 +8,9 @@ from typing import Any
 from target_health.canaries import storage
 from target_health.canaries.people import known_sites
 from target_health.canaries.recording import Setup
+from target_health.canaries.records import CRAWLER
 from target_health.canaries.states import PageState
-from target_health.canaries.verdict_rows import CRAWLER
-from target_health.canaries.watching import watches
+from target_health.canaries.watches import watches
 from target_health.config import Configuration
 from target_health.config.sources import load_sources
 from target_health.landing.redact import Redaction

@@ -15,7 +15,7 @@ from target_health.canaries.missing_answers import learn
 from target_health.canaries.records import Observation
 from target_health.canaries.states import advance, is_from_production
 from target_health.canaries.verdict_rows import judge
-from target_health.canaries.watching import watches
+from target_health.canaries.watches import watches
 from target_health.config import Configuration
 from target_health.config.canaries import Canaries, load_canaries
 from target_health.config.routes import Routes, load_routes

@@ -24,6 +24,8 @@ GRAVEST_FIRST: tuple[Outcome, ...] = (
     "unknown",
     "pass",
 )
+#: The route of fetches that a crawler makes itself.
+CRAWLER = "crawler"
 #: The check that stands for a page as a whole: when it did not come, and a missing page's answer.
 WHOLE_PAGE = "page"
 

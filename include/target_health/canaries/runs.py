@@ -18,7 +18,8 @@ from target_health.canaries.recording import Setup, enter
 from target_health.canaries.records import Known, Observation
 from target_health.canaries.verdict_rows import judge
 from target_health.canaries.verdicts import SiteVerdict
-from target_health.canaries.watching import Progress, Round, watches, without_texts
+from target_health.canaries.watches import watches
+from target_health.canaries.watching import Progress, Round, without_texts
 from target_health.canaries.ways import ProxyOf, open_ways
 from target_health.canaries.work_files import write_json
 from target_health.config import Configuration

@@ -9,17 +9,15 @@ from datetime import datetime
 import duckdb
 
 from target_health.canaries import storage
+from target_health.canaries.records import CRAWLER
 from target_health.canaries.states import PageState
 from target_health.canaries.verdicts import SiteVerdict, Standing, site_verdict
-from target_health.canaries.watching import watches
+from target_health.canaries.watches import watches
 from target_health.config.canaries import Canaries
 from target_health.config.routes import Routes
 from target_health.landing.view import lake_sql
 from target_health.paths import Home
 from target_health.times import floor_hour
-
-#: The route of fetches that a crawler makes itself.
-CRAWLER = "crawler"
 
 
 def judge(

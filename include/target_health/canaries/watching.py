@@ -17,8 +17,6 @@ from target_health.canaries.robots import Robots, origin_of, remember, remembere
 from target_health.canaries.schedule import Call, run_calls
 from target_health.canaries.ways import Way
 from target_health.config.canaries import Canaries
-from target_health.config.routes import Routes
-from target_health.errors import ConfigurationError
 from target_health.pages import Markers
 from target_health.times import utc_now
 
@@ -36,41 +34,6 @@ WHY_NOT = {
 }
 
 Progress = Callable[[str], None]
-
-
-def watches(
-    canaries: Canaries,
-    routes: Routes,
-    *,
-    sites: Iterable[str] | None = None,
-    pages: Iterable[str] | None = None,
-    stopped: frozenset[str] = frozenset(),
-) -> list[Watch]:
-    """Every page that we fetch, through each of its routes; ``stopped`` sites are left alone.
-
-    Raises ``ConfigurationError`` for a route that ``routes.yaml`` does not have.
-    """
-    wanted_sites = None if sites is None else set(sites)
-    wanted_pages = None if pages is None else set(pages)
-    found: list[Watch] = []
-    for site, page in canaries.pages():
-        names = page.routes or canaries.sites[site].routes or (routes.route_of(site),)
-        for name in names:
-            if name not in routes.routes:
-                raise ConfigurationError(
-                    f"canaries.yaml: sites.{site}: {page.id}: {name!r} is no route of "
-                    f"routes.yaml; there are {', '.join(routes.routes)}"
-                )
-        if page.fetched_by == "crawler" or site in stopped:
-            continue
-        if wanted_sites is not None and site not in wanted_sites:
-            continue
-        if wanted_pages is not None and page.id not in wanted_pages:
-            continue
-        found += [
-            Watch(site, page, name, is_production=place == 0) for place, name in enumerate(names)
-        ]
-    return found
 
 
 class Round:

@@ -51,7 +51,9 @@ def group(
         shown.print("No incident." if closed else "No open incident; --closed shows past ones.")
         return
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("incident", "band", "score", "reasons", "owner", "since", "closed"):
+    # An id is copied from here into the next command: never broken over two lines.
+    table.add_column("incident", no_wrap=True)
+    for heading in ("band", "score", "reasons", "owner", "since", "closed"):
         table.add_column(heading, overflow="fold")
     for row in rows:
         table.add_row(

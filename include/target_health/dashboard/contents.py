@@ -45,7 +45,7 @@ def site_data(snapshot: Snapshot, name: str, days: int) -> dict[str, Any]:
         "end": span.end,
         "arithmetic": sites.sums(row),
         "control": sites.control_entry(snapshot, name),
-        "waiting": sites.waiting_questions(snapshot, name),
+        "questions": sites.waiting_questions(snapshot, name),
         "decisions": sites.decisions(snapshot, name),
         **{table: sites.TABLES[table](snapshot, span) for table in SHOWN_TABLES},
     }

@@ -52,6 +52,14 @@ class Choice:
             return f"{key}, site"
         return f"{key} {'DESC' if self.is_descending else 'ASC'} NULLS LAST, site"
 
+    def within(self, found: int) -> Choice:
+        """The same choice with a size that is allowed, and a page that is there."""
+        size = min(max(1, self.size), MOST_ROWS)
+        return replace(self, size=size, page=min(max(1, self.page), page_count(found, size)))
+
+    def limit(self) -> str:
+        return f"LIMIT {self.size:d} OFFSET {(self.page - 1) * self.size:d}"
+
     def condition(self) -> tuple[str, list[object]]:
         """A condition on the fleet's rows, and its parameters."""
         parts: list[str] = []
@@ -122,15 +130,13 @@ def fleet_page(snapshot: Snapshot, choice: Choice) -> Fleet:
     source = fleet_source(snapshot)
     condition, given = choice.condition()
     found = count_sites(snapshot, choice)
-    size = min(max(1, choice.size), MOST_ROWS)
-    page = min(max(1, choice.page), page_count(found, size))
+    choice = choice.within(found)
     rows = snapshot.rows(
-        f"SELECT * FROM {source} WHERE {condition} ORDER BY {choice.order()} "
-        f"LIMIT {size:d} OFFSET {(page - 1) * size:d}",
+        f"SELECT * FROM {source} WHERE {condition} ORDER BY {choice.order()} {choice.limit()}",
         given,
     )
     add_lately(snapshot, rows)
-    return Fleet(rows, found, replace(choice, page=page, size=size))
+    return Fleet(rows, found, choice)
 
 
 def count_sites(snapshot: Snapshot, choice: Choice) -> int:

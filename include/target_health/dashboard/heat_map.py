@@ -50,10 +50,10 @@ def heat_map(snapshot: Snapshot, choice: Choice, days: int) -> HeatMap:
     source = fleet_source(snapshot)
     condition, given = choice.condition()
     found = count_sites(snapshot, choice)
+    choice = choice.within(found)
     sites = snapshot.rows(
         f"SELECT site, band, state, smoothed_score FROM {source} WHERE {condition} "
-        f"ORDER BY {choice.order()} "
-        f"LIMIT {choice.size:d} OFFSET {(choice.page - 1) * choice.size:d}",
+        f"ORDER BY {choice.order()} {choice.limit()}",
         given,
     )
     as_of = as_of_of(snapshot)

@@ -51,6 +51,7 @@ ACTIONS = {
     "fuse": "fuse: slowed instead of paused",
     "human_pause": "paused by a person",
     "human_resume": "resumed by a person",
+    "human_stop": "stopped by a person",
 }
 NONE = "–"
 

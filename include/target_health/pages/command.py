@@ -48,7 +48,10 @@ def classify_paths(
         place = Path(path)
         if not place.exists():
             raise UsageError(f"{path}: there is no such file or directory.")
-        for file in sorted(_files(place)) if place.is_dir() else (place,):
+        files = sorted(_files(place)) if place.is_dir() else [place]
+        if not files:
+            raise UsageError(f"{path}: there is no page in this directory.")
+        for file in files:
             yield from _file(file, status, url, marks)
 
 

@@ -21,7 +21,7 @@ from target_health.readers.raw import Outcome, Page, Row
 
 #: The type of a page that ``body_of`` made of its text.
 TEXT_AS_PAGE = "text/html; charset=utf-8"
-_STATUS = re.compile(r"\s*(?:HTTP/[0-9.]+\s+)?(\d{3})(?:\.0+)?\b")
+_STATUS = re.compile(r"\s*(?:HTTP(?:/[0-9.]+)?\s+)?(\d{3})(?:\.0+)?\b")
 _BETWEEN_MARKS = re.compile(r"[;|,\s]+")
 
 

@@ -19,7 +19,8 @@
   ];
   const ACTIONS = {
     slow_down: "slowed down", pause: "paused", restore: "restored a step",
-    human_pause: "paused by a person", human_resume: "resumed by a person", fuse: "fuse",
+    human_pause: "paused by a person", human_resume: "resumed by a person",
+    human_stop: "stopped by a person", fuse: "fuse",
   };
 
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
