@@ -89,18 +89,17 @@ splits AS MATERIALIZED (
         >= fallen_windows.base_failure_share + fallen_windows.route_rise - 1e-9
 ),
 
-split_values AS (
+-- Kept apart from the sums: those of all windows would be made before a few are chosen.
+split_parts AS MATERIALIZED (
     SELECT
         split_windows.site,
         split_windows.window_start,
         route_windows.dimension,
         route_windows.value,
-        sum(route_windows.judged)::BIGINT AS judged,
-        sum(route_windows.requests - route_windows.redirects)::BIGINT AS fetches,
-        sum(
-            route_windows.hard_blocks + route_windows.challenges + route_windows.soft_blocks
-            + route_windows.unknown + route_windows.server_errors
-        )::BIGINT AS failures
+        route_windows.judged,
+        route_windows.requests - route_windows.redirects AS fetches,
+        route_windows.hard_blocks + route_windows.challenges + route_windows.soft_blocks
+        + route_windows.unknown + route_windows.server_errors AS failures
     FROM split_windows
     INNER JOIN route_windows
         ON
@@ -109,11 +108,19 @@ split_values AS (
     WHERE
         route_windows.window_start >= date_trunc('day', $start) - INTERVAL 1 DAY
         AND NOT (route_windows.dimension = 'session' AND route_windows.value = 'other')
-    GROUP BY
-        split_windows.site,
-        split_windows.window_start,
-        route_windows.dimension,
-        route_windows.value
+),
+
+split_values AS (
+    SELECT
+        site,
+        window_start,
+        dimension,
+        value,
+        sum(judged)::BIGINT AS judged,
+        sum(fetches)::BIGINT AS fetches,
+        sum(failures)::BIGINT AS failures
+    FROM split_parts
+    GROUP BY site, window_start, dimension, value
 ),
 
 suspects AS MATERIALIZED (

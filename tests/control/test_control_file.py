@@ -58,13 +58,6 @@ def test_others_may_read_it_whatever_the_umask(home):
     assert stat.S_IMODE(home.control.stat().st_mode) == 0o644
 
 
-def test_a_document_that_is_not_allowed_leaves_the_file(home):
-    write_control(home, document())
-    with pytest.raises(TargetHealthError, match="concurrency_factor"):
-        write_control(home, document(minute=1, factor=2))
-    assert read_control(home) == document()
-
-
 @pytest.mark.parametrize("step", ["os.fsync", "os.replace", "json.dump"])
 def test_a_failure_on_the_way_leaves_the_file_and_no_litter(home, monkeypatch, step):
     write_control(home, document())

@@ -16,14 +16,11 @@ MODE = 0o644
 
 
 def write_control(home: Home, document: dict[str, Any]) -> Path:
-    """Validate the document and put it in place of the control file, atomically.
+    """Put a document of ``build_control`` in place of the control file, atomically.
 
     A reader sees the old file or the new one, whatever kills the writer. Build and write while
     the warehouse is open for writing, so that an older document never replaces a newer one.
-    Raises ``TargetHealthError``, and leaves the file as it is, for a document that the schema
-    does not allow.
     """
-    validate(document)
     path = home.control
     path.parent.mkdir(parents=True, exist_ok=True)
     for leftover in path.parent.glob(f".{path.name}.*.tmp"):

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from extruct.jsonld import JsonLdExtractor
 from lxml import etree
 
 from target_health.pages.document import Document
@@ -161,6 +160,9 @@ def _items(text: str) -> list[Any]:
         return [json.loads(text, strict=False)]
     except (ValueError, RecursionError):
         pass
+    # Imported by those who meet such a script: it takes longer than all else here together.
+    from extruct.jsonld import JsonLdExtractor
+
     script = etree.Element("script", type="application/ld+json")
     holder = etree.Element("html")
     holder.append(script)

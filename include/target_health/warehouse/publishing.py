@@ -12,6 +12,8 @@ import duckdb
 from target_health.errors import DiskFull
 from target_health.paths import Home
 
+COPIED_BYTES = 1 << 20
+
 
 def publish_copy(connection: duckdb.DuckDBPyConnection, home: Home) -> Path:
     """Copy the warehouse to ``health.duckdb``, atomically; the caller holds the writer's lock.
@@ -24,7 +26,7 @@ def publish_copy(connection: duckdb.DuckDBPyConnection, home: Home) -> Path:
         leftover.unlink(missing_ok=True)
     copy = home.root / f".{home.published.name}.{os.getpid()}.tmp"
     try:
-        shutil.copyfile(home.warehouse, copy)
+        copy_whole(home.warehouse, copy)
         os.replace(copy, home.published)
     except OSError as problem:
         copy.unlink(missing_ok=True)
@@ -35,3 +37,18 @@ def publish_copy(connection: duckdb.DuckDBPyConnection, home: Home) -> Path:
             ) from None
         raise
     return home.published
+
+
+def copy_whole(source: Path, target: Path) -> None:
+    """Copy a file into space that is taken first: a full disk is known before a byte is written,
+    and a file system that puts off finding room does not make the replacement wait for it.
+    """
+    with source.open("rb") as original, target.open("wb") as copy:
+        size = os.fstat(original.fileno()).st_size
+        if size and hasattr(os, "posix_fallocate"):
+            try:
+                os.posix_fallocate(copy.fileno(), 0, size)
+            except OSError as problem:
+                if problem.errno == errno.ENOSPC:
+                    raise
+        shutil.copyfileobj(original, copy, COPIED_BYTES)
