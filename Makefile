@@ -34,9 +34,14 @@ airflow: export AIRFLOW_HOME := $(abspath $(or $(TARGET_HEALTH_HOME),var))/airfl
 airflow: setup ## Run an airflow command: make airflow ARGS="dags list"
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" airflow $(ARGS)
 
-test: setup-dev ## Run the tests (ARGS="tests/dags -k name" for some); those with a real Airflow last
-	@$(call pytest,-n 2 --dist loadfile --no-loadscope-reorder -m "not airflow and not slow" $(ARGS))
-	@$(call pytest,-m "airflow and not slow" $(ARGS))
+test: setup-dev ## Run the tests (ARGS="tests/dags -k name" for some); those with a real Airflow beside the others
+	@log=$(STAMPS)/airflow-tests.log; failed=0; trap 'kill $$airflow' INT TERM; \
+	($(call pytest,-m "airflow and not slow" $(ARGS))) >$$log 2>&1 & airflow=$$!; \
+	($(call pytest,-n 2 --dist loadfile --no-loadscope-reorder -m "not airflow and not slow" $(ARGS))) || failed=1; \
+	echo "With a real Airflow:"; wait $$airflow || failed=1; cat $$log; exit $$failed
+
+test-slow: setup-dev ## Run the tests that make test leaves out: long histories, more repeats, benchmarks
+	@$(call pytest,-m slow $(ARGS))
 
 check: setup-dev ## Lint Python and SQL, check formats and types
 	@$(VENV)/bin/ruff check .

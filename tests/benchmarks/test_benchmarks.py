@@ -103,6 +103,7 @@ def test_the_floor_reads_every_fetch(bench: Workbench) -> None:
     assert set(names) <= set(COLUMNS)
 
 
+@pytest.mark.slow
 def test_pandas_comes_to_the_jobs_own_scores(bench: Workbench) -> None:
     """No flags, stretched periods or soft blocks from history here: what is left is the formula."""
     log, history = bench.hour_log(TINY.fetches), bench.history(TINY.history_days)
@@ -121,6 +122,7 @@ def test_pandas_comes_to_the_jobs_own_scores(bench: Workbench) -> None:
     assert {key: found[key] for key in ours} == ours
 
 
+@pytest.mark.slow
 def test_pandas_formula_has_no_target(bench: Workbench) -> None:
     (result,) = hourly.pandas_formula(bench)
     assert (result.name, result.target, result.holds) == ("pandas_formula", None, None)
@@ -147,6 +149,7 @@ def test_a_long_log_holds_no_line_twice(bench: Workbench) -> None:
     out.unlink()
 
 
+@pytest.mark.slow
 def test_landings_land_every_line(bench: Workbench) -> None:
     (memory,) = landings.landing_memory(bench)
     (packed,) = landings.gzip_landing(bench)
@@ -166,6 +169,7 @@ def test_gzip_keeps_the_log(bench: Workbench) -> None:
     packed.unlink()
 
 
+@pytest.mark.slow
 def test_page_benchmarks_judge_every_page(bench: Workbench) -> None:
     (pages,) = page_verdicts.classify_pages(bench)
     (records,) = page_verdicts.warc_records(bench)
@@ -177,6 +181,7 @@ def test_page_benchmarks_judge_every_page(bench: Workbench) -> None:
         assert result.ratio == pytest.approx(result.floor / result.value)
 
 
+@pytest.mark.slow
 def test_canaries_that_hang_cost_themselves_alone(bench: Workbench) -> None:
     time, memory = canary_runs.canary_run(bench)
     assert (time.name, time.unit, time.target) == ("canary_run", "s", 60.0)
@@ -201,6 +206,7 @@ def test_a_piece_that_fails_says_why(tmp_path: Path) -> None:
         measure(read_archive, path=str(tmp_path / "missing.warc"))
 
 
+@pytest.mark.slow
 def test_a_crawl_with_the_add_on_stands_beside_the_same_without(bench: Workbench) -> None:
     pytest.importorskip("scrapy")
     overhead, growth = crawl_overhead(bench)
@@ -212,6 +218,7 @@ def test_a_crawl_with_the_add_on_stands_beside_the_same_without(bench: Workbench
     assert growth.value > 0
 
 
+@pytest.mark.slow
 def test_dashboard_gives_the_time_of_its_pages_and_its_memory(bench: Workbench) -> None:
     fleet, site, memory = dashboard_pages(bench)
     assert [(result.name, result.unit, result.target) for result in (fleet, site, memory)] == [

@@ -44,7 +44,7 @@ PIECES = st.one_of(
 
 
 @settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(PIECES, max_size=6).map(b"".join), st.sampled_from([None, *SEEDS]))
 def test_any_bytes(checker: Checker, data: bytes, format_name: str | None) -> None:

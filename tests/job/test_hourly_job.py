@@ -24,7 +24,7 @@ HOUR = timedelta(hours=1)
 START = datetime(2026, 3, 1)
 # When the tests land their logs: long after the logs' last line.
 CLOCK = datetime(2026, 4, 1)
-TURN = START + timedelta(days=6, hours=9)
+TURN = START + timedelta(days=4, hours=9)
 
 
 def denied_from(turn: datetime, until: datetime | None = None) -> Any:

@@ -131,7 +131,7 @@ COMPRESSIONS: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, zstandard.
 
 
 @settings(
-    max_examples=15,
+    max_examples=6,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

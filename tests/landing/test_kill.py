@@ -61,7 +61,9 @@ def clean(
     return landing, int(done.stdout), request.param
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))]
+)
 def test_killed_again_and_again(tmp_path: Path, clean: tuple[Landing, int, str], seed: int) -> None:
     expected, steps, way = clean
     landing = filled(tmp_path / "home")

@@ -37,7 +37,9 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> tuple[Landing, int]:
     return landing, int(done.stdout)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))]
+)
 def test_killed_again_and_again(tmp_path: Path, clean: tuple[Landing, int], seed: int) -> None:
     expected, steps = clean
     landing = filled(tmp_path / "home")
