@@ -12,7 +12,7 @@ SQL := sql/models sql/migrations sql/reports
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup setup-dev run up down airflow test check format bench fuzz lock
+.PHONY: help setup setup-dev run up down airflow test test-slow check format bench fuzz lock
 
 help: ## Show this
 	@echo "Target Health. Targets:"
