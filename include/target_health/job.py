@@ -33,7 +33,7 @@ from target_health.decisions import (
 )
 from target_health.decisions.evidence import site_evidence
 from target_health.errors import UsageError
-from target_health.extraction import ExtractionReport, validate_items
+from target_health.extraction import ExtractionReport
 from target_health.extraction.suites import load_suites
 from target_health.incidents import Incident, close_incident, follow_run, refresh_incidents
 from target_health.landing import LandingReport, crawl_log_view_sql, land
@@ -122,6 +122,8 @@ def extraction_step(
     progress: Progress = quiet,
 ) -> ExtractionReport:
     """Validate the items of the range's windows, and of all that hold others than they did."""
+    from target_health.extraction.step import validate_items
+
     suites = load_suites(expectations_directory())
     with open_writer(home) as connection:
         return validate_items(

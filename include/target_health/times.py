@@ -38,6 +38,11 @@ def iso(moment: datetime) -> str:
     return moment.isoformat() + "Z"
 
 
+def stamp(moment: datetime) -> str:
+    """``iso`` for people: without a fraction."""
+    return iso(moment.replace(microsecond=0))
+
+
 def floor_hour(moment: datetime) -> datetime:
     return moment.replace(minute=0, second=0, microsecond=0)
 

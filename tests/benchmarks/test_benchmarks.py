@@ -104,6 +104,18 @@ def test_the_floor_reads_every_fetch(bench: Workbench) -> None:
 
 
 @pytest.mark.slow
+def test_route_models_are_left_out_of_the_floor(bench: Workbench) -> None:
+    (result,) = hourly.route_models(bench)
+    assert (result.name, result.target) == ("route_models", 1.25)
+    history = bench.history(TINY.history_days, routes=False)
+    with duckdb.connect(str(Home(history).published), read_only=True) as connection:
+        tables = ("route_windows", "site_windows")
+        counts = [connection.execute(f"SELECT count(*) FROM {t}").fetchone() for t in tables]
+    assert counts[0] == (0,)
+    assert counts[1] != (0,)
+
+
+@pytest.mark.slow
 def test_pandas_comes_to_the_jobs_own_scores(bench: Workbench) -> None:
     """No flags, stretched periods or soft blocks from history here: what is left is the formula."""
     log, history = bench.hour_log(TINY.fetches), bench.history(TINY.history_days)

@@ -13,7 +13,8 @@ import pytest
 
 from target_health import job
 from target_health.config import Configuration
-from target_health.extraction import ExtractionReport, validate_items
+from target_health.extraction import ExtractionReport
+from target_health.extraction.step import validate_items
 from target_health.extraction.suites import load_suites
 from target_health.modelling.ranges import Range
 from target_health.paths import Home

@@ -14,6 +14,7 @@ from target_health.benchmarks.hourly import (
     growth_history,
     hourly_job,
     pandas_formula,
+    route_models,
 )
 from target_health.benchmarks.landings import gzip_landing, landing_memory
 from target_health.benchmarks.page_verdicts import classify_pages, warc_records
@@ -38,6 +39,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "dag_overhead": dag_overhead,
     "hourly_job": hourly_job,
     "hourly_job_memory": hourly_job,
+    "route_models": route_models,
     "pandas_formula": pandas_formula,
     "gzip_landing": gzip_landing,
     "landing_memory": landing_memory,

@@ -289,8 +289,10 @@ ORDER BY window_start, site
 """
 
 
-def fill_history(home: str, log: str, end: str, days: int) -> Report:
+def fill_history(home: str, log: str, end: str, days: int, routes: bool = True) -> Report:
     """Make a home that was run until the begin of the hour up to ``end``, ``days`` long.
+
+    Without ``routes`` it is as if no model of routes had ever run.
 
     ``log`` is that hour's, from which the history is modelled; it is landed in a home of its own,
     whose lake also stands for the lake of each hour of the history.
@@ -321,7 +323,7 @@ def fill_history(home: str, log: str, end: str, days: int) -> Report:
         connection.execute(_SITE_WINDOWS)
         connection.execute(_PAGE_WINDOWS)
         day = max(start_at, floor_day(end_at) - ROUTE_DAYS)
-        while day < end_at:
+        while routes and day < end_at:
             # A day at a time, as runs leave them: in order of time, without sorting all of it.
             connection.execute(_ROUTE_WINDOWS, {"since": day, "until": day + DAY})
             day += DAY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from target_health.benchmarks.duckdb_floor import duckdb_alone
-from target_health.benchmarks.job_piece import run_hour
+from target_health.benchmarks.job_piece import run_hour, run_hour_without
 from target_health.benchmarks.measuring import (
     Measured,
     Report,
@@ -24,6 +24,8 @@ from target_health.warehouse.published import open_published
 from target_health.warehouse.rows import rows_of
 
 JOB_TARGET, MEMORY_TARGET_GB = 2.5, 2.0
+ROUTES_TARGET = 1.25
+ROUTE_MODELS = ["route_windows", "route_diagnoses"]
 EVENTS_TARGET, HISTORY_TARGET = 4.4, 1.3
 GB = 1e9
 
@@ -37,6 +39,20 @@ def measured_job(bench: Workbench, fetches: int, days: int) -> Measured:
     bench.progress(
         f"the job on {fetches:,} fetches and {days} days: {done.seconds:.1f} s "
         f"({done.processor_seconds:.1f} s of processors, {done.peak_bytes / GB:.2f} GB)"
+    )
+    bench.drop(root)
+    return done
+
+
+def measured_without_routes(bench: Workbench, fetches: int, days: int) -> Measured:
+    """The job, and the history behind it, without what is measured and diagnosed of routes."""
+    log = bench.hour_log(fetches)
+    root = bench.home_with(log, history=bench.history(days, routes=False))
+    done = measure(run_hour_without, home=str(root), end=END.isoformat(), left_out=ROUTE_MODELS)
+    check(done.report, Home(root), fetches)
+    bench.progress(
+        f"the job without models of routes: {done.seconds:.1f} s "
+        f"({done.processor_seconds:.1f} s of processors)"
     )
     bench.drop(root)
     return done
@@ -93,6 +109,19 @@ def hourly_job(bench: Workbench) -> list[Result]:
         ),
         at_most("hourly_job_memory", highest_peak(jobs) / GB, "GB", target=MEMORY_TARGET_GB),
     ]
+
+
+def route_models(bench: Workbench) -> list[Result]:
+    """The job against itself without the models of routes, and without the tables they fill."""
+    scale = bench.scale
+    whole, without = interleaved(
+        scale.repeats,
+        of_job(bench, scale.fetches, scale.history_days),
+        lambda: measured_without_routes(bench, scale.fetches, scale.history_days),
+    )
+    bench.drop(bench.history(scale.history_days, routes=False))
+    seconds, floor = fastest(whole).seconds, fastest(without).seconds
+    return [within("route_models", seconds, floor=floor, target=ROUTES_TARGET)]
 
 
 def pandas_formula(bench: Workbench) -> list[Result]:

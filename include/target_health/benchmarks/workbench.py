@@ -83,15 +83,22 @@ class Workbench:
             settle(path)
         return path
 
-    def history(self, days: int) -> Path:
+    def history(self, days: int, *, routes: bool = True) -> Path:
         """A home up to the begin of the hour, with ``days`` of window history."""
-        path = self.directory / f"history-{days}"
+        path = self.directory / (f"history-{days}" if routes else f"history-{days}-without-routes")
         if not path.exists():
             # Measured: 0.25 kB a window, in the warehouse and its published copy.
             self.need(self.scale.sites * days * 96 * 1000)
             log = self.hour_log(self.scale.fetches)
             self.progress(f"preparing {days} days of history")
-            measure(fill_history, home=str(path), log=str(log), end=END.isoformat(), days=days)
+            measure(
+                fill_history,
+                home=str(path),
+                log=str(log),
+                end=END.isoformat(),
+                days=days,
+                routes=routes,
+            )
         return path
 
     def home_with(self, log: Path, *, history: Path | None = None) -> Path:

@@ -17,7 +17,7 @@ from target_health.config import load_configuration
 from target_health.config.sites import normal_host
 from target_health.errors import UsageError
 from target_health.paths import Home
-from target_health.times import iso, utc_now
+from target_health.times import stamp, utc_now
 from target_health.warehouse.published import open_published
 from target_health.warehouse.rows import rows_of
 
@@ -62,8 +62,8 @@ def group(
             "–" if row["score"] is None else f"{row['score']:.0f}",
             ", ".join(row["reasons"]),
             row["owner"],
-            iso(row["first_movement_at"]),
-            f"{iso(row['closed_at'])} by {row['closed_by']}" if row["closed_at"] else "",
+            stamp(row["first_movement_at"]),
+            f"{stamp(row['closed_at'])} by {row['closed_by']}" if row["closed_at"] else "",
         )
     shown.print(table)
 
@@ -110,10 +110,10 @@ def with_evidence(row: dict[str, Any]) -> dict[str, Any]:
 def incident_lines(row: dict[str, Any]) -> list[str]:
     """An incident in plain lines; ``evidence`` is a mapping or None."""
     score = "unknown" if row["worst_score"] is None else f"{row['worst_score']:.0f}"
-    end = f"closed {iso(row['closed_at'])} by {row['closed_by']}" if row["closed_at"] else "open"
+    end = f"closed {stamp(row['closed_at'])} by {row['closed_by']}" if row["closed_at"] else "open"
     lines = [
         f"{row['incident_id']}: {row['kind']} at {row['site'] or 'the fleet'}, {end}",
-        f"  first movement {iso(row['first_movement_at'])}, opened {iso(row['opened_at'])}"
+        f"  first movement {stamp(row['first_movement_at'])}, opened {stamp(row['opened_at'])}"
         + (f", came back {row['openings'] - 1} times" if row["openings"] > 1 else ""),
         f"  worst: {row['worst_band']}, smoothed score {score}; owner {row['owner']}"
         + (f"; diagnosis {row['diagnosis']}" if row["diagnosis"] else ""),
@@ -122,12 +122,12 @@ def incident_lines(row: dict[str, Any]) -> list[str]:
     for moved in row["reasons_over_time"]:
         number = "–" if moved["score"] is None else f"{moved['score']:.0f}"
         reasons = ", ".join(moved["reasons"]) or "no reason"
-        lines.append(f"    {iso(moved['moved_at'])}  {moved['band']} {number}  {reasons}")
+        lines.append(f"    {stamp(moved['moved_at'])}  {moved['band']} {number}  {reasons}")
     lines.append("  what was done:" if row["actions"] else "  nothing was done")
     for action in row["actions"]:
         held = "" if action["applied"] else " (observed only)"
         lines.append(
-            f"    {iso(action['decided_at'])}  {action['kind']}{held} by {action['decided_by']}: "
+            f"    {stamp(action['decided_at'])}  {action['kind']}{held} by {action['decided_by']}: "
             f"{action['why']}"
         )
     return lines + evidence_lines(row["evidence"] or {})

@@ -8,7 +8,7 @@ import duckdb
 
 from target_health.config import Configuration
 from target_health.control import effective_cost, in_money
-from target_health.times import iso
+from target_health.times import stamp
 from target_health.warehouse.rows import rows_of
 
 OWNERS = {
@@ -75,9 +75,9 @@ def route_lines(route: dict[str, Any]) -> list[str]:
     held = route["value_excess_failures"] / route["excess_failures"]
     rest = route["rest_failures"] / route["rest_fetches"]
     lines = [
-        f"since {iso(route['split_start'])} {route['split_failures']} of {route['split_fetches']} "
-        f"fetches failed, {route['excess_failures']:.1f} beyond the site's usual "
-        f"{route['base_failure_share']:.1%}",
+        f"since {stamp(route['split_start'])} {route['split_failures']} of "
+        f"{route['split_fetches']} fetches failed, {route['excess_failures']:.1f} beyond the "
+        f"site's usual {route['base_failure_share']:.1%}",
         f"{name} holds {held:.0%} of those: {route['value_failures']} of its "
         f"{route['value_fetches']} failed; of the other {route['rest_fetches']} "
         f"{route['rest_failures']}, {rest:.1%} against their usual "

@@ -13,7 +13,7 @@ from target_health.config import load_configuration
 from target_health.paging import PagingReport, configured_targets
 from target_health.paging.digests import daily_digest, weekly_digest
 from target_health.paths import Home
-from target_health.times import iso, utc_now
+from target_health.times import stamp, utc_now
 from target_health.warehouse.published import open_published
 from target_health.warehouse.rows import rows_of
 
@@ -69,7 +69,7 @@ def digest(
 
 def page_lines(row: dict[str, Any]) -> list[str]:
     """One page and where it went."""
-    lines = [f"{iso(row['queued_at'])}  {row['state']}  {row['owner']}  {row['title']}"]
+    lines = [f"{stamp(row['queued_at'])}  {row['state']}  {row['owner']}  {row['title']}"]
     for one in row["deliveries"]:
         came = "delivered" if one["delivered_at"] else f"not delivered: {one['error']}"
         lines.append(f"    {one['target']}: {came}")

@@ -17,7 +17,7 @@ from target_health.decisions.answers import CHOICES, OFFERED
 from target_health.errors import UsageError
 from target_health.paths import Home
 from target_health.reviews import SignalReport, review_report
-from target_health.times import iso, parse_time, utc_now
+from target_health.times import parse_time, stamp, utc_now
 from target_health.warehouse.published import open_published
 from target_health.warehouse.rows import rows_of
 
@@ -80,7 +80,7 @@ def group(context: typer.Context, json: Json = False) -> None:
         return
     shown = console()
     for row in rows:
-        line = f"{row['incident_id']}: {row['kind']}, closed {iso(row['closed_at'])}"
+        line = f"{row['incident_id']}: {row['kind']}, closed {stamp(row['closed_at'])}"
         shown.print(f"{line} by {row['closed_by']}", markup=False, soft_wrap=True)
     if not rows:
         shown.print("Every closed incident is reviewed.")

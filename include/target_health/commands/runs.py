@@ -14,7 +14,7 @@ from target_health.config.scoring import Scoring
 from target_health.decisions import Action
 from target_health.landing import LandingReport
 from target_health.paths import Home
-from target_health.times import iso, parse_time, utc_now
+from target_health.times import parse_time, stamp, utc_now
 
 Start = Annotated[str, typer.Option("--start", help="Begin of the range, ISO 8601, UTC.")]
 End = Annotated[str, typer.Option("--end", help="End of the range, ISO 8601, UTC.")]
@@ -135,7 +135,7 @@ def report_run(
     if report.modelled_until is None:
         shown.print("No windows yet: nothing was landed before the end of the range.")
         return
-    shown.print(f"Windows and scores are made until {iso(report.modelled_until)}.", markup=False)
+    shown.print(f"Windows and scores are made until {stamp(report.modelled_until)}.", markup=False)
     if other:
         for line in (f"Scored under config_version {other.version}.", *told_changes(changes)):
             shown.print(line, markup=False, soft_wrap=True)

@@ -18,7 +18,7 @@ from target_health.errors import UsageError
 from target_health.fleet_table import fleet_table
 from target_health.paths import Home
 from target_health.score_arithmetic import arithmetic
-from target_health.times import iso
+from target_health.times import stamp
 from target_health.warehouse.published import open_published
 from target_health.warehouse.rows import rows_of
 
@@ -127,7 +127,7 @@ def unheard(connection: duckdb.DuckDBPyConnection) -> list[str]:
         return []
     why = f": {row['error']}" if row["error"] else ""
     return [
-        f"{row['waiting']} pages reached nobody yet, the oldest since {iso(row['oldest'])}{why} "
+        f"{row['waiting']} pages reached nobody yet, the oldest since {stamp(row['oldest'])}{why} "
         "(`target-health pages`)"
     ]
 
@@ -174,14 +174,14 @@ def canary_lines(connection: duckdb.DuckDBPyConnection, site: str) -> list[str]:
         return []
     lines = [
         f"\nCanaries: {verdict.verdict}, {verdict.good_pages} of {verdict.pages} pages good as of "
-        f"{iso(verdict.observed_at)}",
+        f"{stamp(verdict.observed_at)}",
         *(f"  {line}" for line in told(verdict)),
     ]
     for state in load_states(connection, [site]).values():
         detail = f": {state.newest_detail}" if state.newest_detail else ""
-        good = f", last good {iso(state.last_good_at)}" if state.last_good_at else ""
+        good = f", last good {stamp(state.last_good_at)}" if state.last_good_at else ""
         lines.append(
-            f"  {iso(state.newest_at)}  {state.page} through {state.route}  "
+            f"  {stamp(state.newest_at)}  {state.page} through {state.route}  "
             f"{state.newest_outcome}{detail}{good}"
         )
     return lines
@@ -190,19 +190,19 @@ def canary_lines(connection: duckdb.DuckDBPyConnection, site: str) -> list[str]:
 def fetch_line(fetch: dict[str, Any]) -> str:
     answer = fetch["status"] if fetch["status"] is not None else fetch["error"] or "no answer"
     marks = f" [{', '.join(fetch['evidence'])}]" if fetch["evidence"] else ""
-    return f"  {iso(fetch['ts'])}  {answer}  {fetch['verdict']}{marks}  {fetch['url']}"
+    return f"  {stamp(fetch['ts'])}  {answer}  {fetch['verdict']}{marks}  {fetch['url']}"
 
 
 def summary(row: dict[str, Any]) -> list[str]:
     """One site in a few lines."""
-    since = f" since {iso(row['since'])}" if row["since"] else ""
+    since = f" since {stamp(row['since'])}" if row["since"] else ""
     lines = [
         f"{row['site']}: {row['band']}, {row['state']}{since}",
         f"  window {span(row)}",
         f"  served share {number(row['served_share'])} (smoothed "
         f"{number(row['smoothed_served_share'])}), delivery {number(row['delivery_share'])} "
         f"(own normal {number(row['base_delivery_share'])})",
-        f"  last fetch {iso(row['last_fetch_at']) if row['last_fetch_at'] else 'unknown'}",
+        f"  last fetch {stamp(row['last_fetch_at']) if row['last_fetch_at'] else 'unknown'}",
     ]
     if row["unscored_reason"]:
         lines.append(f"  no score for the newest window: {row['unscored_reason']}")
@@ -216,7 +216,7 @@ def summary(row: dict[str, Any]) -> list[str]:
 def span(row: dict[str, Any]) -> str:
     if row["window_start"] is None:
         return "none yet"
-    return f"{iso(row['window_start'])} to {iso(row['window_end'])}"
+    return f"{stamp(row['window_start'])} to {stamp(row['window_end'])}"
 
 
 def explanation(row: dict[str, Any], configuration: Configuration) -> list[str]:

@@ -18,7 +18,7 @@ from target_health.errors import ConfigurationError, UsageError
 from target_health.extraction.draft import draft_suite
 from target_health.extraction.suites import Suites, load_suites
 from target_health.paths import Home, expectations_directory
-from target_health.times import iso
+from target_health.times import stamp
 from target_health.warehouse.published import open_published
 from target_health.warehouse.rows import rows_of
 
@@ -70,7 +70,7 @@ def draft(
     sites = len({row["site"] for row in rows})
     text = proposed.as_yaml(
         f"of {sites:,} site{'s' if sites > 1 else ''}, "
-        f"{iso(rows[-1]['ts'])} to {iso(rows[0]['ts'])}"
+        f"{stamp(rows[-1]['ts'])} to {stamp(rows[0]['ts'])}"
     )
     if not write:
         typer.echo(text, nl=False)

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from target_health.commands.output import console, print_json, progress_shown
 from target_health.landing import read_log
-from target_health.times import iso, utc_now
+from target_health.times import stamp, utc_now
 from target_health.warehouse.rows import rows_of
 
 MIX = """
@@ -139,7 +139,7 @@ def try_log(
     for row in examples:
         answer = row["status"] if row["status"] is not None else row["error"] or "no answer"
         shown.print(
-            f"  {row['verdict']} x {row['fetches']}  {answer}  {iso(row['ts'])}  {row['url']}",
+            f"  {row['verdict']} x {row['fetches']}  {answer}  {stamp(row['ts'])}  {row['url']}",
             markup=False,
             soft_wrap=True,
         )
@@ -170,7 +170,7 @@ def window_table(rows: list[dict[str, Any]]) -> Table:
     for row in rows:
         table.add_row(
             row["site"],
-            iso(row["window_start"]),
+            stamp(row["window_start"]),
             str(row["fetches"]),
             percent(row["denied_share"]),
             percent(row["usual_denied_share"]),

@@ -6,15 +6,17 @@ import json
 from datetime import datetime
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
-from jsonschema import Draft202012Validator
 
 from target_health.config import Configuration
 from target_health.decisions.orders import orders
 from target_health.errors import TargetHealthError
 from target_health.times import iso
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
 
 VERSION = 1
 SCHEMA_FILE = "crawl_control.schema.json"
@@ -59,6 +61,8 @@ def plain(number: float | None) -> float | int | None:
 @cache
 def validator() -> Draft202012Validator:
     """The schema that ships beside this module."""
+    from jsonschema import Draft202012Validator
+
     text = resources.files(__package__).joinpath(SCHEMA_FILE).read_text(encoding="utf-8")
     return Draft202012Validator(json.loads(text))
 

@@ -10,7 +10,7 @@ import duckdb
 
 from target_health.config import Configuration
 from target_health.paging.records import Page
-from target_health.times import DAY, iso
+from target_health.times import DAY, stamp
 from target_health.warehouse.rows import rows_of
 from target_health.warehouse.tables import table_exists
 
@@ -126,7 +126,7 @@ def weekly_digest(
         part(
             "Would have been paused (observe mode)",
             [
-                f"{row['site']}: {row['times']} times, first {iso(row['first_at'])}: {row['why']}"
+                f"{row['site']}: {row['times']} times, first {stamp(row['first_at'])}: {row['why']}"
                 for row in rows_of(con, OBSERVED, {"since": now - WEEK})
             ],
         ),
@@ -149,7 +149,7 @@ def rules_in_force(con: duckdb.DuckDBPyConnection, configuration: Configuration)
     ]
     lines += [f"{site}: mode {mode}" for site, mode in sorted(own_modes.items()) if mode]
     lines += [
-        f"{row['site']}: new normal from {iso(row['baseline_from'])}, accepted by "
+        f"{row['site']}: new normal from {stamp(row['baseline_from'])}, accepted by "
         f"{row['accepted_by']}: {row['why']}"
         for row in rows_of(con, ACCEPTED)
     ]
@@ -162,21 +162,23 @@ def with_site_health(con: duckdb.DuckDBPyConnection, query: str) -> list[dict[st
 
 
 def waiting_line(row: dict[str, Any]) -> str:
-    return f"{row['site']}: paused since {iso(row['since'])}, {row['incident_id'] or 'no incident'}"
+    return (
+        f"{row['site']}: paused since {stamp(row['since'])}, {row['incident_id'] or 'no incident'}"
+    )
 
 
 def incident_line(row: dict[str, Any]) -> str:
-    end = f"closed {iso(row['closed_at'])}" if row["closed_at"] else f"open, {row['band']}"
+    end = f"closed {stamp(row['closed_at'])}" if row["closed_at"] else f"open, {row['band']}"
     score = "" if row["worst_score"] is None else f", worst score {row['worst_score']:.0f}"
     reasons = f" ({', '.join(row['reasons'])})" if row["reasons"] else ""
     return (
-        f"{row['site'] or 'the fleet'}: {row['kind']} since {iso(row['first_movement_at'])}, "
+        f"{row['site'] or 'the fleet'}: {row['kind']} since {stamp(row['first_movement_at'])}, "
         f"{end}{score}{reasons}"
     )
 
 
 def page_words(row: dict[str, Any]) -> str:
-    return f"{iso(row['queued_at'])} {row['title']}"
+    return f"{stamp(row['queued_at'])} {row['title']}"
 
 
 def part(title: str, lines: Sequence[str]) -> list[str]:

@@ -1,12 +1,10 @@
-"""Sending one page to one address, through Apprise."""
+"""Sending one page to one address, through Apprise, which is imported when there is one to send."""
 
 from __future__ import annotations
 
 import logging
 import re
 from urllib.parse import urlsplit
-
-import apprise
 
 from target_health.paging.records import Target
 
@@ -17,6 +15,8 @@ SECRETS_IN_URLS = re.compile(r"://[^/\s@]*@|[?&][^\s]*")
 def shown_address(target: Target) -> str:
     """The address without its secrets."""
     scheme = target.url.split("://")[0]
+    import apprise
+
     made = apprise.Apprise.instantiate(target.url)
     host = urlsplit(str(made.url(privacy=True))).netloc.rpartition("@")[2] if made else ""
     return f"{scheme}://{host or '…'}"
@@ -24,6 +24,8 @@ def shown_address(target: Target) -> str:
 
 def send(target: Target, title: str, body: str) -> str | None:
     """None when it was delivered, else why not, in one line without secrets."""
+    import apprise
+
     made = apprise.Apprise.instantiate(target.url)
     if made is None:
         return "is no address that Apprise knows: see its list of services"

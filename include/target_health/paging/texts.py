@@ -6,7 +6,7 @@ from typing import Any
 
 from target_health.incidents.records import Incident
 from target_health.paging.records import Cause
-from target_health.times import iso
+from target_health.times import stamp
 
 WHAT = {
     "hostility": "refuses our crawl",
@@ -53,7 +53,7 @@ def body_of(incident: Incident, cause: Cause, row: dict[str, Any], link: str | N
     lines += [
         f"What: {incident.site or 'the fleet'} {WHAT[incident.kind]}, band {incident.band}"
         + ("" if incident.score is None else f", smoothed score {incident.score:.0f}"),
-        f"Since: {iso(incident.first_movement_at)}",
+        f"Since: {stamp(incident.first_movement_at)}",
         f"Why: {', '.join(incident.reasons) or 'see the evidence'}"
         + (f"; diagnosis {incident.diagnosis}" if incident.diagnosis else ""),
     ]
@@ -83,7 +83,7 @@ def suspect(verdict: dict[str, Any]) -> list[str]:
 
 def deed(action: dict[str, Any]) -> str:
     held = "" if action["applied"] else " (observed only)"
-    return f"{action['kind']}{held} {iso(action['decided_at'])}"
+    return f"{action['kind']}{held} {stamp(action['decided_at'])}"
 
 
 def to_decide(incident: Incident) -> list[str]:

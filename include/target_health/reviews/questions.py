@@ -9,7 +9,7 @@ import duckdb
 
 from target_health.decisions.questions import Question
 from target_health.incidents.evidence import canaries_of
-from target_health.times import iso
+from target_health.times import stamp
 from target_health.warehouse.rows import rows_of
 
 
@@ -23,7 +23,7 @@ def question_texts(con: duckdb.DuckDBPyConnection, question: Question) -> dict[s
             "body": "\n".join(
                 [
                     *told(row),
-                    f"- Closed {iso(row['closed_at'])} by {row['closed_by']}"
+                    f"- Closed {stamp(row['closed_at'])} by {row['closed_by']}"
                     if row["closed_at"]
                     else "- Open again",
                     *done(row),
@@ -44,7 +44,7 @@ def told(row: dict[str, Any]) -> list[str]:
     score = "unknown" if row["worst_score"] is None else f"{row['worst_score']:.0f}"
     return [
         f"- What: {row['kind']}, at worst {row['worst_band']}, smoothed score {score}",
-        f"- Since: {iso(row['first_movement_at'])}",
+        f"- Since: {stamp(row['first_movement_at'])}",
         f"- Why: {', '.join(row['reasons']) or 'no reason now'}",
         f"- Whose: {row['owner']}" + (f", {row['diagnosis']}" if row["diagnosis"] else ""),
     ]
@@ -57,7 +57,7 @@ def paused_at(row: dict[str, Any]) -> Any:
 
 def done(row: dict[str, Any]) -> list[str]:
     lines = [
-        f"- {iso(one['decided_at'])} {one['kind']} by {one['decided_by']}: {plain(one['why'])}"
+        f"- {stamp(one['decided_at'])} {one['kind']} by {one['decided_by']}: {plain(one['why'])}"
         for one in row["actions"]
     ]
     return ["", "**What was done**", "", *lines] if lines else []
@@ -68,7 +68,7 @@ def moved(row: dict[str, Any]) -> list[str]:
     for one in row["reasons_over_time"]:
         score = "–" if one["score"] is None else f"{one['score']:.0f}"
         lines.append(
-            f"- {iso(one['moved_at'])} {one['band']} {score} {', '.join(one['reasons'])}".rstrip()
+            f"- {stamp(one['moved_at'])} {one['band']} {score} {', '.join(one['reasons'])}".rstrip()
         )
     return ["", "**How it moved**", "", *lines]
 
