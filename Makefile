@@ -9,6 +9,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 STAMPS := $(VENV)/stamps
 SQL := sql/models sql/migrations sql/reports
+SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -34,11 +35,9 @@ airflow: export AIRFLOW_HOME := $(abspath $(or $(TARGET_HEALTH_HOME),var))/airfl
 airflow: setup ## Run an airflow command: make airflow ARGS="dags list"
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" airflow $(ARGS)
 
-test: setup-dev ## Run the tests (ARGS="tests/dags -k name" for some); those with a real Airflow beside the others
-	@log=$(STAMPS)/airflow-tests.log; failed=0; trap 'kill $$airflow' INT TERM; \
-	($(call pytest,-m "airflow and not slow" $(ARGS))) >$$log 2>&1 & airflow=$$!; \
-	($(call pytest,-n 2 --dist loadfile --no-loadscope-reorder -m "not airflow and not slow" $(ARGS))) || failed=1; \
-	echo "With a real Airflow:"; wait $$airflow || failed=1; cat $$log; exit $$failed
+test: setup-dev ## Run the tests (ARGS="tests/dags -k name" for some); those with a real Airflow last
+	@$(call pytest,$(SIDE_BY_SIDE) -m "not airflow and not slow" $(ARGS))
+	@$(call pytest,$(SIDE_BY_SIDE) -m "airflow and not slow" $(ARGS))
 
 test-slow: setup-dev ## Run the tests that make test leaves out: long histories, more repeats, benchmarks
 	@$(call pytest,-m slow $(ARGS))

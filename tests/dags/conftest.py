@@ -24,7 +24,8 @@ def dags_folder() -> Path:
 @pytest.fixture(scope="module")
 def port() -> int:
     """The first of four neighbouring ports that nobody listens on."""
-    for first in range(20_000 + os.getpid() % 20_000, 60_000, 4):
+    # Neighbouring processes, which test side by side, begin with other blocks of four.
+    for first in range(20_000 + 4 * os.getpid() % 20_000, 60_000, 4):
         try:
             for port in range(first, first + 4):
                 with socket.socket() as probe:
