@@ -9,7 +9,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 STAMPS := $(VENV)/stamps
 SQL := sql/models sql/migrations sql/reports
-SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
+SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder --durations=10
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -37,7 +37,7 @@ airflow: setup ## Run an airflow command: make airflow ARGS="dags list"
 
 test: setup-dev ## Run the tests (ARGS="tests/dags -k name" for some); those with a real Airflow last
 	@$(call pytest,$(SIDE_BY_SIDE) -m "not airflow and not slow" $(ARGS))
-	@$(call pytest,$(SIDE_BY_SIDE) -m "airflow and not slow" $(ARGS))
+	@$(call pytest,$(SIDE_BY_SIDE) -m "airflow and not slow" $(or $(ARGS),tests/dags))
 
 test-slow: setup-dev ## Run the tests that make test leaves out: long histories, more repeats, benchmarks
 	@$(call pytest,-m slow $(ARGS))

@@ -67,6 +67,7 @@ def test_the_history_is_what_a_run_up_to_the_hour_would_have_left(bench: Workben
     assert lake == (hours,)
 
 
+@pytest.mark.slow
 def test_hourly_job_gives_its_time_and_its_memory(bench: Workbench) -> None:
     job, memory = hourly.hourly_job(bench)
     assert (job.name, job.unit, job.target) == ("hourly_job", "s", 2.5)
@@ -83,6 +84,7 @@ def test_hourly_job_gives_its_time_and_its_memory(bench: Workbench) -> None:
     assert memory.holds is True
 
 
+@pytest.mark.slow
 def test_a_job_that_leaves_out_fetches_is_not_measured(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,6 +74,7 @@ def test_of_ten_sites_a_paused_one_is_asked_nothing_and_loses_nothing(tmp_path: 
     assert sum("item" in row for row in rows if row["url"].startswith(paused.url)) == PAGES - 1
 
 
+@pytest.mark.slow
 def test_a_running_spider_follows_its_site_down_and_back(tmp_path: Path) -> None:
     home = tmp_path / "home"
     ended: list[bool] = []

@@ -143,6 +143,7 @@ def test_cost_stands_in_the_control_file(tmp_path: Path) -> None:
     assert costs["free.example"] == pytest.approx(2 * 100 / score)
 
 
+@pytest.mark.slow
 def test_any_order_of_landings_runs_and_backfills_ends_in_the_same_tables(
     tmp_path: Path, configuration: Configuration
 ) -> None:

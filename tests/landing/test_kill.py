@@ -75,7 +75,7 @@ def test_killed_again_and_again(tmp_path: Path, clean: tuple[Landing, int, str],
     assert not (landing.home.work / "landing.journal").exists()
 
 
-@pytest.mark.parametrize("back", range(1, 40, 5))
+@pytest.mark.parametrize("back", range(1, 40, 10))
 def test_killed_around_the_commit(
     tmp_path: Path, clean: tuple[Landing, int, str], back: int
 ) -> None:

@@ -40,8 +40,8 @@ CASES = {case.name: case for case in (*all_cases(), *(make() for make in ROUTE_C
 WINDOW_CASES = [name for name, case in CASES.items() if case.windows]
 FETCH_CASES = [name for name, case in CASES.items() if case.fetches]
 ROUTE_FIELDS = ("route_gateway", "route_country", "route_pool", "route_session", "route_exit")
-# Weeks of windows, made day by day.
-LONG_CASES = {"refusal_lasting_40_days", "baseline_used_up", "whole_days"}
+# Weeks of windows, made day by day, or tens of thousands of fetches.
+LONG_CASES = {"auto_lengths", "refusal_lasting_40_days", "baseline_used_up", "whole_days"}
 NUMBER_NAMES = {"full_rate": "full_rate_rise"}
 
 
@@ -112,7 +112,7 @@ def test_scores_equal_the_oracle(name: str, tmp_path: Path) -> None:
     assert not found, "\n".join(found[:20])
 
 
-@pytest.mark.parametrize("name", FETCH_CASES)
+@pytest.mark.parametrize("name", with_marks(FETCH_CASES))
 def test_windows_and_scores_equal_the_oracle(name: str, tmp_path: Path) -> None:
     case = CASES[name]
     home = Home(tmp_path / "home")
