@@ -14,8 +14,11 @@ _USER_INFO = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/?#]*@", re.IGNORECASE)
 
 
 def attempt_row(url: str, meta: Mapping[str, Any], proxy: str | None) -> dict[str, Any]:
-    """One attempt now, without its outcome. ``meta``: what the crawler says of the request."""
-    row: dict[str, Any] = {"ts": moment(time.time()), "url": without_user(url), "attempts": 1}
+    """One attempt now, without its outcome. ``meta``: what the crawler says of the request.
+
+    ``ts`` is in seconds since the epoch: the process that writes the log makes it text.
+    """
+    row: dict[str, Any] = {"ts": time.time(), "url": without_user(url), "attempts": 1}
     route = route_of(meta.get("route"), proxy)
     if route is not None:
         row["route"] = route

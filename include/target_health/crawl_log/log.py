@@ -313,10 +313,14 @@ class Writer:
             self._changed.notify_all()
 
 
+#: Made once: ``json.dumps`` makes an encoder a call.
+_ENCODE = json.JSONEncoder(ensure_ascii=False, default=str, allow_nan=False).encode
+
+
 def json_text(item: Any) -> str:
     """An item as JSON, whatever it holds: what JSON has no word for becomes text, NaN null."""
     try:
-        return json.dumps(item, ensure_ascii=False, default=str, allow_nan=False)
+        return _ENCODE(item)
     except (TypeError, ValueError, RecursionError):
         with suppress(TypeError, ValueError, RecursionError):
             return json.dumps(_sayable(item), ensure_ascii=False, default=str)

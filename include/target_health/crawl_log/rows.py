@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from target_health.crawl_log.fields import moment
 from target_health.crawl_log.messages import Message, Page
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def line_of(message: Message, markers: Markers) -> tuple[bytes, bool]:
         except Exception:
             # An odd page costs its evidence, never its row.
             row, looked = {**row, "bytes": len(message.page.body)}, False
+    if isinstance(row.get("ts"), float):
+        row = {**row, "ts": moment(row["ts"])}
     text = json.dumps(row, ensure_ascii=False, separators=(",", ":"), default=str)
     if message.item is not None:
         text = f'{text[:-1]},"item":{message.item}}}'

@@ -19,10 +19,14 @@ MOST_UNDECIDED = 50
 
 @dataclass(slots=True)
 class Waiting:
-    """A response's row until its callback has ended; whether it was called."""
+    """A response's row until its callback has ended; whether it was called.
+
+    ``request`` writes the row when its request is gone.
+    """
 
     row: dict[str, Any]
     page: Page
+    request: weakref.ref[Request]
     called: bool = False
 
 
@@ -44,8 +48,7 @@ class Rows:
             return
         key = id(request)
         self._left(key)
-        self._open[key] = Waiting(row, page)
-        weakref.finalize(request, self._left, key).atexit = False
+        self._open[key] = Waiting(row, page, weakref.ref(request, lambda _: self._left(key)))
 
     def failed(self, row: dict[str, Any]) -> None:
         """An attempt brought no response."""

@@ -13,6 +13,8 @@ from target_health.errors import DiskFull
 from target_health.paths import Home
 
 COPIED_BYTES = 1 << 20
+#: What the system copies in one call, which a signal does not end.
+SYSTEM_BYTES = 1 << 26
 
 
 def publish_copy(connection: duckdb.DuckDBPyConnection, home: Home) -> Path:
@@ -51,4 +53,28 @@ def copy_whole(source: Path, target: Path) -> None:
             except OSError as problem:
                 if problem.errno == errno.ENOSPC:
                     raise
-        shutil.copyfileobj(original, copy, COPIED_BYTES)
+        if not copied_by_system(original.fileno(), copy.fileno(), size):
+            original.seek(0)
+            copy.seek(0)
+            shutil.copyfileobj(original, copy, COPIED_BYTES)
+
+
+def copied_by_system(original: int, copy: int, size: int) -> bool:
+    """Whether the system copied ``size`` bytes between two descriptors by itself.
+
+    That takes half the time, and none where the file system lets files share blocks. Not every
+    system and file system can do it.
+    """
+    if not hasattr(os, "copy_file_range"):
+        return False
+    while size:
+        try:
+            done = os.copy_file_range(original, copy, min(size, SYSTEM_BYTES))
+        except OSError as problem:
+            if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+                raise
+            return False
+        if not done:
+            return False
+        size -= done
+    return True
