@@ -11,6 +11,7 @@ import duckdb
 import pytest
 import zstandard
 
+from target_health.landing import line_intake, streaming
 from tests.landing.conftest import NOW, Landing, fetch, outcome, reasons
 
 GOOD = fetch(1)
@@ -345,6 +346,21 @@ def test_duplicate_event_ids(landing: Landing, way: str) -> None:
     landing.put("y/c.jsonl", fetch(9, event_id="e1") + "\n")
     report = landing.land()
     assert (outcome(report), reasons(report)) == ((3, 3, 0), {"duplicate event_id": 3})
+
+
+def test_single_event_ids_among_lines_without(
+    landing: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "STREAM_FROM", 0)
+    monkeypatch.setattr(line_intake, "HEAD_BYTES", 10)
+    landing.put("x/a.jsonl", fetch(1, event_id="e1") + "\n")
+    landing.land()
+    lines = [fetch(second) for second in range(10)]
+    lines[4], lines[7] = fetch(4, event_id="e1"), fetch(7, event_id="e2", title="seven")
+    landing.put("x/b.jsonl", "\n".join(lines) + "\n")
+    report = landing.land()
+    assert (outcome(report), reasons(report)) == ((9, 1, 0), {"duplicate event_id": 1})
+    assert [title for id_, title in landing.rows("event_id, title") if id_ == "e2"] == ["seven"]
 
 
 def test_repeated_lines_are_fetches_of_their_own(landing: Landing) -> None:

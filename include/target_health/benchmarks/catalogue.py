@@ -14,7 +14,6 @@ from target_health.benchmarks.hourly import (
     growth_history,
     hourly_job,
     pandas_formula,
-    route_models,
 )
 from target_health.benchmarks.landings import gzip_landing, landing_memory
 from target_health.benchmarks.page_verdicts import classify_pages, warc_records
@@ -38,8 +37,9 @@ BENCHMARKS: dict[str, Benchmark] = {
     "canary_run_memory": canary_run,
     "dag_overhead": dag_overhead,
     "hourly_job": hourly_job,
+    "route_models": hourly_job,
+    "whole_hourly_job": hourly_job,
     "hourly_job_memory": hourly_job,
-    "route_models": route_models,
     "pandas_formula": pandas_formula,
     "gzip_landing": gzip_landing,
     "landing_memory": landing_memory,

@@ -93,35 +93,25 @@ def of_floor(bench: Workbench, fetches: int) -> Callable[[], Measured]:
 
 
 def hourly_job(bench: Workbench) -> list[Result]:
-    """Land, windows, scores, decisions, publish of one hour; and the memory that it takes."""
+    """Land, windows, scores, decisions, publish of one hour, with the models of routes and without.
+
+    Each way behind a history of its own kind; and the memory that the whole job takes.
+    """
     scale = bench.scale
-    jobs, floors = interleaved(
+    jobs, wholes, floors = interleaved(
         scale.repeats,
+        lambda: measured_without_routes(bench, scale.fetches, scale.history_days),
         of_job(bench, scale.fetches, scale.history_days),
         of_floor(bench, scale.fetches),
     )
-    return [
-        within(
-            "hourly_job",
-            fastest(jobs).seconds,
-            floor=fastest(floors).seconds,
-            target=JOB_TARGET,
-        ),
-        at_most("hourly_job_memory", highest_peak(jobs) / GB, "GB", target=MEMORY_TARGET_GB),
-    ]
-
-
-def route_models(bench: Workbench) -> list[Result]:
-    """The job against itself without the models of routes, and without the tables they fill."""
-    scale = bench.scale
-    whole, without = interleaved(
-        scale.repeats,
-        of_job(bench, scale.fetches, scale.history_days),
-        lambda: measured_without_routes(bench, scale.fetches, scale.history_days),
-    )
     bench.drop(bench.history(scale.history_days, routes=False))
-    seconds, floor = fastest(whole).seconds, fastest(without).seconds
-    return [within("route_models", seconds, floor=floor, target=ROUTES_TARGET)]
+    job, whole, floor = (fastest(runs).seconds for runs in (jobs, wholes, floors))
+    return [
+        within("hourly_job", job, floor=floor, target=JOB_TARGET),
+        within("route_models", whole, floor=job, target=ROUTES_TARGET),
+        within("whole_hourly_job", whole, floor=floor, target=JOB_TARGET * ROUTES_TARGET),
+        at_most("hourly_job_memory", highest_peak(wholes) / GB, "GB", target=MEMORY_TARGET_GB),
+    ]
 
 
 def pandas_formula(bench: Workbench) -> list[Result]:

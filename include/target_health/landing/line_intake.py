@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 PROGRESS_BYTES = 256 << 20
 #: Chunks that are read while another is staged: one is enough to keep both sides busy.
 CHUNKS_AHEAD = 1
+#: Of a chunk, looked through for event ids.
+HEAD_BYTES = 1 << 16
 #: Files in a batch at most, so that very many small ones are made visible bit by bit.
 MAX_PARTS = 1000
 #: A line's bytes, from above, where the space for many of them is estimated.
@@ -151,7 +153,8 @@ class LineIntake:
         if reader.straight_relation() is None:
             return False
         given = self.reading.columns.get("event_id")
-        return given is None or f'"{given.path[-1]}"'.encode() not in chunk.data
+        # Crawlers give all of their rows an id or none; single ones are put aside.
+        return given is None or f'"{given.path[-1]}"'.encode() not in chunk.data[:HEAD_BYTES]
 
     def _straight(self, reader: LineReader, coming: Coming) -> None:
         """Stream chunks into a draft until one must go the other way."""

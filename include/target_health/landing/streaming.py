@@ -2,8 +2,8 @@
 
 Good rows never rest in a table. Lines that are no row leave the query at its side, through a
 function of ours, and are dealt with afterwards as on the slower way (``Staging``). It is taken
-only where no row has to be compared with others: without given event ids, and for a content that
-does not begin like another one.
+only where rows need not be compared with others: without given event ids, and for a content that
+does not begin like another one. Single rows with an id leave at the side too.
 """
 
 from __future__ import annotations
@@ -197,6 +197,7 @@ def straight_sql(
     return (
         f"SELECT {selected} FROM (SELECT *, CASE WHEN given_site IS NOT NULL THEN "
         f"lower(given_site) ELSE {site} END AS its_site FROM ({typed})) WHERE "
-        "CASE WHEN reason IS NULL AND its_site IS NOT NULL THEN true "
-        "ELSE aside(line, chain, reason, is_skip, l) END"
+        "CASE WHEN reason IS NULL AND its_site IS NOT NULL AND event_id IS NULL THEN true "
+        "ELSE aside(line, chain, coalesce(reason, CASE WHEN event_id IS NOT NULL THEN "
+        f"'{REREAD}' END), is_skip, l) END"
     )
