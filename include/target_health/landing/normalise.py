@@ -267,7 +267,8 @@ def staged_sql(
     if reading.ts_from_file:
         ts, ts_missing = "$file_time", "false"
     elif typed_ts:
-        ts, ts_missing = "timezone('UTC', ts)", "ts IS NULL"
+        # As timezone('UTC', ts), which asks the calendar for each row
+        ts, ts_missing = "make_timestamp(epoch_us(ts))", "ts IS NULL"
     else:
         ts, ts_missing = time_sql("trim(ts)", reading), "nullif(trim(ts), '') IS NULL"
     time_reason = "'ts is not a time'" if typed_ts else TIME_REASON

@@ -29,7 +29,8 @@ class Redaction:
             return without_user
         pattern = literal("(?i)" + self._parameters)
         return (
-            f"CASE WHEN contains({url}, '@') OR regexp_matches({url}, {pattern}) THEN "
+            f"CASE WHEN contains({url}, '@') OR CASE WHEN contains({url}, '=') "
+            f"THEN regexp_matches({url}, {pattern}) ELSE false END THEN "
             rf"regexp_replace({without_user}, {pattern}, '\1{REDACTED}', 'g') ELSE {url} END"
         )
 

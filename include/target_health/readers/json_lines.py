@@ -97,7 +97,7 @@ class JsonLines(LineReader):
             elif name == "item":
                 value = (
                     f"CASE WHEN {value} IS NOT NULL THEN {value} WHEN j IS NULL THEN NULL "
-                    f"WHEN contains(l, {literal(json.dumps(column.path[-1]))}) THEN CASE "
+                    f"WHEN contains(l, {_key(column)}) THEN CASE "
                     f"json_type(l, {literal(_json_path(column))}) WHEN 'NULL' THEN 'null' END END"
                 )
             elif column.clock:
@@ -167,12 +167,17 @@ def _json_path(column: Column) -> str:
     return "$" + "".join(f".{json.dumps(key)}" for key in column.path)
 
 
+def _key(column: Column) -> str:
+    """What a line with a column's key has in it. Without the first quotation mark, which a line
+    has so many of that looking for it takes twice the time."""
+    return literal(json.dumps(column.path[-1])[1:])
+
+
 def _lost(value: str, column: Column, also: str = "") -> str:
     """DuckDB has no value though the line has one, not null and not of the kind ``also``."""
     # CASE, as AND evaluates all of its sides for every row
     return (
-        f"CASE WHEN {value} IS NULL THEN CASE WHEN contains(l, "
-        f"{literal(json.dumps(column.path[-1]))}) THEN "
+        f"CASE WHEN {value} IS NULL THEN CASE WHEN contains(l, {_key(column)}) THEN "
         f"coalesce(json_type(l, {literal(_json_path(column))}), 'NULL') "
         f"NOT IN ('NULL', {literal(also)}) ELSE false END ELSE false END"
     )
