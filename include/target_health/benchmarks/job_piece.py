@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 from target_health import job
 from target_health.benchmarks.measuring import Report
+from target_health.canaries import landed, recording  # noqa: F401  (the job imports them late)
 from target_health.config import load_configuration
 from target_health.modelling import models, scores, windows
 from target_health.paths import SHIPPED_CONFIG, Home
