@@ -62,7 +62,7 @@ def test_concurrency_is_the_factors_share_of_the_spiders_own(
 
 def test_less_than_one_at_a_time_is_one_with_a_rest() -> None:
     slot = paced(Slot(1, 0.0), slowed(2))
-    slot.pace.latency_s = 0.5  # type: ignore[attr-defined]
+    slot.pace.latency.mean_s = 0.5  # type: ignore[attr-defined]
     assert slot.free_transfer_slots() == 1
     assert slot.download_delay() == 2.0  # a quarter of the time is spent asking
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from pathlib import Path
+from statistics import median
 
 from target_health.benchmarks.crawl_pieces import crawl_plain, crawl_watched
 from target_health.benchmarks.measuring import Measured, Piece, interleaved, measure
@@ -15,9 +16,6 @@ from target_health.errors import TargetHealthError
 TIME_TARGET = 1.05
 #: "Flat" leaves room for what any process gathers between its first third and its end.
 GROWTH_TARGET = 1.1
-#: Each crawl is run so many times more often than other pieces: on virtual machines two equal
-#: crawls differ by more than the target, and only the undisturbed ones tell.
-MORE_REPEATS = 2
 
 
 def crawl_overhead(bench: Workbench) -> list[Result]:
@@ -39,7 +37,7 @@ def crawl_overhead(bench: Workbench) -> list[Result]:
             shutil.rmtree(home, ignore_errors=True)
 
     watched, plain = interleaved(
-        MORE_REPEATS * bench.scale.repeats,
+        bench.scale.repeats,
         lambda: crawled(crawl_watched),
         lambda: crawled(crawl_plain),
     )
@@ -48,7 +46,7 @@ def crawl_overhead(bench: Workbench) -> list[Result]:
     ]
     if wrong:
         raise TargetHealthError(f"a crawl of {pages} pages came to {wrong[0]}")
-    seconds, floor = (min(run.report["seconds"] for run in runs) for runs in (watched, plain))
+    seconds, floor = (median(run.report["seconds"] for run in runs) for runs in (watched, plain))
     growth = max(run.report["late_bytes"] / run.report["early_bytes"] for run in watched)
     return [
         within("crawl_overhead", seconds, floor=floor, target=TIME_TARGET),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 from target_health.benchmarks.extraction_pieces import (
     EXPECTATIONS,
     count_plainly,
@@ -38,9 +40,9 @@ def extraction(bench: Workbench) -> list[Result]:
         return measure(great_expectations_alone, items=items)
 
     runs, floors = interleaved(bench.scale.repeats, ours, floor)
-    seconds = min(run.report["seconds"] for run in runs)
-    alone = min(run.report["seconds"] for run in floors)
-    whole = min(run.report["seconds"] + run.report["reading_seconds"] for run in runs)
+    seconds = median(run.report["seconds"] for run in runs)
+    alone = median(run.report["seconds"] for run in floors)
+    whole = median(run.report["seconds"] + run.report["reading_seconds"] for run in runs)
     peak = max(run.peak_bytes for run in runs)
     return [
         within("extraction", seconds, floor=alone, target=RATIO_TARGET),

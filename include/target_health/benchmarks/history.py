@@ -104,7 +104,7 @@ _TOTALS = f"""
     {" + ".join(name for name in _COUNTS if name not in _NOT_JUDGED)} AS judged,
     drawn(attempts_each * requests, 0) AS attempts,
     drawn(bytes_each * requests, 0) AS bytes,
-    credits_each * requests AS credits,
+    round(credits_each * requests) AS credits,
 """
 
 _SITE_WINDOWS = f"""

@@ -43,7 +43,7 @@ class Scale:
     fleet_days: float = 4
     dashboard_sites: int = 10_000
     dashboard_days: int = 90
-    repeats: int = 3
+    repeats: int = 5
     canary_sites: int = 100
     #: Of ``fetching`` in ``canaries.yaml``; the shipped ones where nothing is said.
     canary_limits: tuple[tuple[str, float], ...] = ()

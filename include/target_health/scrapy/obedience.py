@@ -172,7 +172,7 @@ class Obedience:
         pace = self._pacer.pace_of(request.meta.get("download_slot"))
         latency = request.meta.get("download_latency")
         if pace is not None and latency is not None:
-            pace.timed(latency)
+            pace.latency.timed(latency)
 
 
 def said_of(site: str, order: Order) -> tuple[Any, ...]:

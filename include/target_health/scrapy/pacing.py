@@ -16,14 +16,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy.core.downloader import Slot
 
 from target_health.crawl_control import Order
+from target_health.crawl_control.pace import Latency, at_once, rest_s
 
 if TYPE_CHECKING:
     from scrapy.core.downloader import Downloader
-
-#: Of a site from which no answer has been timed yet.
-FIRST_LATENCY_S = 1.0
-#: Weight of the newest latency in the running mean.
-NEWEST = 0.2
 
 
 @dataclass(slots=True)
@@ -33,24 +29,20 @@ class Pace:
 
     share: float | None = None
     delay_factor: float = 1.0
-    latency_s: float = FIRST_LATENCY_S
+    latency: Latency = field(default_factory=Latency)
     sites: set[str] = field(default_factory=set)
-
-    def timed(self, latency_s: float) -> None:
-        self.latency_s += NEWEST * (latency_s - self.latency_s)
 
     def concurrency(self, own: int) -> int:
         if self.share is None:
             return own
-        return min(own, max(1, int(self.share)))
+        return min(own, at_once(self.share))
 
     def delay(self, own_s: float) -> float:
         """Seconds between the begins of two requests."""
         delay_s = own_s * self.delay_factor
-        if self.share is not None and self.share < 1:
-            # One at a time is the least concurrency; less than that is one with a rest after it.
-            delay_s = max(delay_s, self.latency_s / max(self.share, 0.01))
-        return delay_s
+        if self.share is None:
+            return delay_s
+        return max(delay_s, rest_s(self.share, self.latency.mean_s))
 
 
 class PacedSlot(Slot):
