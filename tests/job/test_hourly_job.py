@@ -151,6 +151,7 @@ def snapshot(home: Home) -> dict[str, list[dict[str, Any]]]:
     }
 
 
+@pytest.mark.slow
 def test_hours_missed_are_made_up_for(tmp_path: Path, configuration: Configuration) -> None:
     sites = {"bad.example": denied_from(TURN), "good.example": 200}
     steady_home, gap_home = Home(tmp_path / "steady"), Home(tmp_path / "gap")
@@ -163,6 +164,7 @@ def test_hours_missed_are_made_up_for(tmp_path: Path, configuration: Configurati
     assert snapshot(steady_home) == snapshot(gap_home)
 
 
+@pytest.mark.slow
 def test_late_rows_end_in_the_same_tables(tmp_path: Path, configuration: Configuration) -> None:
     """Rows that come hours and days late, against the same rows in time."""
     on_time, late = Home(tmp_path / "on-time"), Home(tmp_path / "late")

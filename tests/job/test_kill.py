@@ -24,7 +24,7 @@ from tests.job.test_hourly_job import (
 )
 
 END = START + timedelta(days=4, hours=9)
-KILLS = 3
+KILLS = 2
 
 
 def run_once(home: Home, config: Path, kill_after_s: float | None = None) -> bool:

@@ -29,15 +29,13 @@ ROUTES_TARGET = 1.25
 ROUTE_MODELS = ["route_windows", "route_diagnoses"]
 EVENTS_TARGET, HISTORY_TARGET = 4.4, 1.3
 GB = 1e9
-#: More than a job and its published copy take.
-MEMORY_BYTES = 4 << 30
 
 
 def measured_job(bench: Workbench, fetches: int, days: int) -> Measured:
     """One run of the job in a fresh home; raises when it did not do all of its work."""
     log = bench.hour_log(fetches)
     root = bench.home_with(log, history=bench.history(days))
-    warm_memory(MEMORY_BYTES)
+    warm_memory(bench.scale.warm_bytes)
     done = measure(run_hour, home=str(root), end=END.isoformat())
     check(done.report, Home(root), fetches)
     bench.progress(
@@ -52,7 +50,7 @@ def measured_without_routes(bench: Workbench, fetches: int, days: int) -> Measur
     """The job, and the history behind it, without what is measured and diagnosed of routes."""
     log = bench.hour_log(fetches)
     root = bench.home_with(log, history=bench.history(days, routes=False))
-    warm_memory(MEMORY_BYTES)
+    warm_memory(bench.scale.warm_bytes)
     done = measure(run_hour_without, home=str(root), end=END.isoformat(), left_out=ROUTE_MODELS)
     check(done.report, Home(root), fetches)
     bench.progress(
@@ -79,7 +77,7 @@ def check(report: Report, home: Home, fetches: int) -> None:
 def measured_floor(bench: Workbench, fetches: int) -> Measured:
     """One run of DuckDB alone over the same file."""
     out = bench.directory / "floor.parquet"
-    warm_memory(MEMORY_BYTES)
+    warm_memory(bench.scale.warm_bytes)
     done = measure(duckdb_alone, log=str(bench.hour_log(fetches)), out=str(out))
     if done.report["rows"] != fetches:
         raise TargetHealthError(f"the floor read {done.report['rows']} of {fetches} fetches")

@@ -75,7 +75,7 @@ def warm_memory(size_bytes: int) -> None:
     has not used lately; that is no time of a piece, nor of its floor."""
     import psutil
 
-    size = min(size_bytes, psutil.virtual_memory().available // 2)
+    size = min(max(size_bytes, mmap.PAGESIZE), psutil.virtual_memory().available // 2)
     with mmap.mmap(-1, size) as taken:
         for start in range(0, size, mmap.PAGESIZE):
             taken[start] = 1
