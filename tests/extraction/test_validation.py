@@ -126,6 +126,17 @@ def value_of(record: dict[str, Any], path: str) -> Value:
     return record.get(path)
 
 
+def test_an_object_beside_other_values_costs_nothing_but_itself() -> None:
+    suite = make_suite(
+        "product",
+        "product",
+        {"price": {"expect_column_values_to_be_in_set": {"value_set": [5]}}},
+    )
+    items = [{"price": {}}, {"price": 7}, {"price": 5}, {"price": {"amount": 5}}]
+    tally = counted(suite, [(1, json.dumps(item)) for item in items])
+    assert counts_of(tally)[1, "price", "expect_column_values_to_be_in_set"] == (4, 3)
+
+
 # Each example takes a run of Great Expectations, so a failing one is shown as it was found.
 @settings(max_examples=8, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(st.lists(st.tuples(st.integers(0, 3), items), min_size=1, max_size=12))

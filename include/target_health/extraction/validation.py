@@ -88,6 +88,22 @@ def frame_of(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
 
 
+def is_mixed(values: pd.Series) -> bool:
+    """Whether objects stand beside other values: where the first wrong value is an object, Great
+    Expectations takes all of them for objects, and gives up."""
+    objects = sum(isinstance(value, dict) for value in values)
+    return 0 < objects < values.notna().sum()
+
+
+def as_pairs(value: Any) -> Any:
+    return tuple(value.items()) if isinstance(value, dict) else value
+
+
+def asks_for_objects(check: Check) -> bool:
+    types = check.arguments.get("type_list") or [check.arguments.get("type_")]
+    return "dict" in types
+
+
 def validate(suite: Suite, frame: pd.DataFrame) -> Validation:
     """Validate the rows of a frame with a column a field of the suite.
 
@@ -111,6 +127,10 @@ def validate(suite: Suite, frame: pd.DataFrame) -> Validation:
                 fit = frame[check.field].copy()
                 fit.iloc[unfit] = None
                 frame = frame.assign(**{column: fit})
+        elif kind is None and not asks_for_objects(check) and is_mixed(frame[check.field]):
+            column = f"{check.field} (objects as pairs)"
+            if column not in frame:
+                frame = frame.assign(**{column: frame[check.field].map(as_pairs)})
         targets.append(Target(check, column, unfit))
     expectations = [expectation_of(target.check, target.column) for target in targets]
     asset = passing_context().data_sources.add_pandas("items").add_dataframe_asset(suite.name)
