@@ -100,7 +100,18 @@ grouped_fetches AS (
         END AS dimension,
         coalesce(gateway, country, pool, session, exit) AS value,
         count(*) AS requests,
+        count(*) FILTER (final_verdict NOT IN ('unknown', 'redirect')) AS judged,
         count(*) FILTER (final_verdict = 'ok') AS ok,
+        count(*) FILTER (final_verdict = 'hard_block') AS hard_blocks,
+        count(*) FILTER (final_verdict = 'challenge') AS challenges,
+        count(*) FILTER (final_verdict = 'soft_block') AS soft_blocks,
+        count(*) FILTER (final_verdict = 'soft_404') AS soft_404s,
+        count(*) FILTER (final_verdict = 'paywalled') AS paywalled,
+        count(*) FILTER (final_verdict = 'unknown') AS unknown,
+        count(*) FILTER (final_verdict = 'server_error') AS server_errors,
+        count(*) FILTER (final_verdict = 'client_error') AS client_errors,
+        count(*) FILTER (final_verdict = 'not_found') AS not_found,
+        count(*) FILTER (final_verdict = 'redirect') AS redirects,
         quantile_cont(latency_ms, 0.95) FILTER (
             final_verdict = 'ok'
         ) AS p95_latency_ms,
@@ -119,76 +130,9 @@ grouped_fetches AS (
         )
 ),
 
--- Apart, because most fetches are ok, and each count is asked of every row.
-grouped_others AS (
-    SELECT
-        site,
-        window_start,
-        CASE
-            WHEN grouping(gateway) = 0 THEN 'gateway'
-            WHEN grouping(country) = 0 THEN 'country'
-            WHEN grouping(pool) = 0 THEN 'pool'
-            WHEN grouping(session) = 0 THEN 'session'
-            ELSE 'exit'
-        END AS dimension,
-        coalesce(gateway, country, pool, session, exit) AS value,
-        count(*) FILTER (final_verdict = 'hard_block') AS hard_blocks,
-        count(*) FILTER (final_verdict = 'challenge') AS challenges,
-        count(*) FILTER (final_verdict = 'soft_block') AS soft_blocks,
-        count(*) FILTER (final_verdict = 'soft_404') AS soft_404s,
-        count(*) FILTER (final_verdict = 'paywalled') AS paywalled,
-        count(*) FILTER (final_verdict = 'unknown') AS unknown,
-        count(*) FILTER (final_verdict = 'server_error') AS server_errors,
-        count(*) FILTER (final_verdict = 'client_error') AS client_errors,
-        count(*) FILTER (final_verdict = 'not_found') AS not_found,
-        count(*) FILTER (final_verdict = 'redirect') AS redirects
-    FROM routed_fetches
-    WHERE final_verdict <> 'ok'
-    GROUP BY
-        GROUPING SETS (
-            (site, window_start, gateway),
-            (site, window_start, country),
-            (site, window_start, pool),
-            (site, window_start, session),
-            (site, window_start, exit)
-        )
-),
-
 counted_values AS MATERIALIZED (
-    SELECT
-        grouped_fetches.site,
-        grouped_fetches.window_start,
-        grouped_fetches.window_end,
-        grouped_fetches.window_minutes,
-        grouped_fetches.dimension,
-        grouped_fetches.value,
-        grouped_fetches.requests,
-        grouped_fetches.requests - coalesce(grouped_others.unknown, 0)
-        - coalesce(grouped_others.redirects, 0) AS judged,
-        grouped_fetches.ok,
-        coalesce(grouped_others.hard_blocks, 0) AS hard_blocks,
-        coalesce(grouped_others.challenges, 0) AS challenges,
-        coalesce(grouped_others.soft_blocks, 0) AS soft_blocks,
-        coalesce(grouped_others.soft_404s, 0) AS soft_404s,
-        coalesce(grouped_others.paywalled, 0) AS paywalled,
-        coalesce(grouped_others.unknown, 0) AS unknown,
-        coalesce(grouped_others.server_errors, 0) AS server_errors,
-        coalesce(grouped_others.client_errors, 0) AS client_errors,
-        coalesce(grouped_others.not_found, 0) AS not_found,
-        coalesce(grouped_others.redirects, 0) AS redirects,
-        grouped_fetches.p95_latency_ms,
-        grouped_fetches.attempts,
-        grouped_fetches.bytes,
-        grouped_fetches.credits,
-        grouped_fetches.items
-    FROM grouped_fetches
-    LEFT JOIN grouped_others
-        ON
-            grouped_fetches.site = grouped_others.site
-            AND grouped_fetches.window_start = grouped_others.window_start
-            AND grouped_fetches.dimension = grouped_others.dimension
-            AND grouped_fetches.value = grouped_others.value
-    WHERE grouped_fetches.value IS NOT NULL
+    SELECT * FROM grouped_fetches
+    WHERE value IS NOT NULL
 ),
 
 window_failures AS (

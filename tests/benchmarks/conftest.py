@@ -22,7 +22,6 @@ TINY = Scale(
     dashboard_sites=60,
     dashboard_days=3,
     repeats=1,
-    warm_bytes=0,
     canary_sites=4,
     canary_limits=(("timeout_s", 0.5), ("host_delay_s", 0.0), ("deadline_s", 60.0)),
 )

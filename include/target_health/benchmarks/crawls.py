@@ -37,9 +37,7 @@ def crawl_overhead(bench: Workbench) -> list[Result]:
             shutil.rmtree(home, ignore_errors=True)
 
     watched, plain = interleaved(
-        bench.scale.repeats,
-        lambda: crawled(crawl_watched),
-        lambda: crawled(crawl_plain),
+        bench.scale.repeats, lambda: crawled(crawl_watched), lambda: crawled(crawl_plain)
     )
     wrong = [
         run.report for run in watched if not pages == run.report["pages"] == run.report["rows"]

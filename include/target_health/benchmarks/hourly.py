@@ -13,7 +13,6 @@ from target_health.benchmarks.measuring import (
     interleaved,
     measure,
     typical,
-    warm_memory,
 )
 from target_health.benchmarks.pandas_formula import pandas_alone
 from target_health.benchmarks.results import Result, at_most, compared, within
@@ -31,31 +30,22 @@ EVENTS_TARGET, HISTORY_TARGET = 4.4, 1.3
 GB = 1e9
 
 
-def measured_job(bench: Workbench, fetches: int, days: int) -> Measured:
-    """One run of the job in a fresh home; raises when it did not do all of its work."""
+def measured_job(bench: Workbench, fetches: int, days: int, *, routes: bool = True) -> Measured:
+    """One run of the job in a fresh home; raises when it did not do all of its work.
+
+    Not ``routes``: without what is measured and diagnosed of routes, in the history behind it too.
+    """
     log = bench.hour_log(fetches)
-    root = bench.home_with(log, history=bench.history(days))
-    warm_memory(bench.scale.warm_bytes)
-    done = measure(run_hour, home=str(root), end=END.isoformat())
+    root = bench.home_with(log, history=bench.history(days, routes=routes))
+    if routes:
+        done = measure(run_hour, home=str(root), end=END.isoformat())
+    else:
+        done = measure(run_hour_without, home=str(root), end=END.isoformat(), left_out=ROUTE_MODELS)
     check(done.report, Home(root), fetches)
     bench.progress(
-        f"the job on {fetches:,} fetches and {days} days: {done.seconds:.1f} s "
-        f"({done.processor_seconds:.1f} s of processors, {done.peak_bytes / GB:.2f} GB)"
-    )
-    bench.drop(root)
-    return done
-
-
-def measured_without_routes(bench: Workbench, fetches: int, days: int) -> Measured:
-    """The job, and the history behind it, without what is measured and diagnosed of routes."""
-    log = bench.hour_log(fetches)
-    root = bench.home_with(log, history=bench.history(days, routes=False))
-    warm_memory(bench.scale.warm_bytes)
-    done = measure(run_hour_without, home=str(root), end=END.isoformat(), left_out=ROUTE_MODELS)
-    check(done.report, Home(root), fetches)
-    bench.progress(
-        f"the job without models of routes: {done.seconds:.1f} s "
-        f"({done.processor_seconds:.1f} s of processors)"
+        f"the job{'' if routes else ' without routes'} on {fetches:,} fetches and {days} days: "
+        f"{done.seconds:.1f} s ({done.processor_seconds:.1f} s of processors, "
+        f"{done.peak_bytes / GB:.2f} GB)"
     )
     bench.drop(root)
     return done
@@ -77,7 +67,6 @@ def check(report: Report, home: Home, fetches: int) -> None:
 def measured_floor(bench: Workbench, fetches: int) -> Measured:
     """One run of DuckDB alone over the same file."""
     out = bench.directory / "floor.parquet"
-    warm_memory(bench.scale.warm_bytes)
     done = measure(duckdb_alone, log=str(bench.hour_log(fetches)), out=str(out))
     if done.report["rows"] != fetches:
         raise TargetHealthError(f"the floor read {done.report['rows']} of {fetches} fetches")
@@ -88,8 +77,10 @@ def measured_floor(bench: Workbench, fetches: int) -> Measured:
     return done
 
 
-def of_job(bench: Workbench, fetches: int, days: int) -> Callable[[], Measured]:
-    return lambda: measured_job(bench, fetches, days)
+def of_job(
+    bench: Workbench, fetches: int, days: int, *, routes: bool = True
+) -> Callable[[], Measured]:
+    return lambda: measured_job(bench, fetches, days, routes=routes)
 
 
 def of_floor(bench: Workbench, fetches: int) -> Callable[[], Measured]:
@@ -104,7 +95,7 @@ def hourly_job(bench: Workbench) -> list[Result]:
     scale = bench.scale
     jobs, wholes, floors = interleaved(
         scale.repeats,
-        lambda: measured_without_routes(bench, scale.fetches, scale.history_days),
+        of_job(bench, scale.fetches, scale.history_days, routes=False),
         of_job(bench, scale.fetches, scale.history_days),
         of_floor(bench, scale.fetches),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import mmap
 import os
 import re
 import subprocess
@@ -68,17 +67,6 @@ def last_words(output: str) -> str:
     """The exception that ended a Python, without the lines that explain it; else the last line."""
     lines = output.strip().splitlines() or ["it said nothing"]
     return next((line for line in reversed(lines) if EXCEPTION.match(line)), lines[-1])
-
-
-def warm_memory(size_bytes: int) -> None:
-    """Take memory and give it back. A virtual machine's host takes its time to find what its guest
-    has not used lately; that is no time of a piece, nor of its floor."""
-    import psutil
-
-    size = min(max(size_bytes, mmap.PAGESIZE), psutil.virtual_memory().available // 2)
-    with mmap.mmap(-1, size) as taken:
-        for start in range(0, size, mmap.PAGESIZE):
-            taken[start] = 1
 
 
 def settle(place: Path) -> None:

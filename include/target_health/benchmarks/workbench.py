@@ -44,8 +44,6 @@ class Scale:
     dashboard_sites: int = 10_000
     dashboard_days: int = 90
     repeats: int = 5
-    #: More than a job and its published copy take.
-    warm_bytes: int = 4 << 30
     canary_sites: int = 100
     #: Of ``fetching`` in ``canaries.yaml``; the shipped ones where nothing is said.
     canary_limits: tuple[tuple[str, float], ...] = ()

@@ -111,6 +111,7 @@ def validate(suite: Suite, frame: pd.DataFrame) -> Validation:
     """
     gx = great_expectations()
     is_known = {name: frame[name].notna().to_numpy() for name in suite.fields}
+    mixed = {name for name in suite.fields if is_mixed(frame[name])}
     kinds: dict[tuple[str, Kind], np.ndarray] = {}
     targets: list[Target] = []
     for check in suite.checks:
@@ -127,7 +128,7 @@ def validate(suite: Suite, frame: pd.DataFrame) -> Validation:
                 fit = frame[check.field].copy()
                 fit.iloc[unfit] = None
                 frame = frame.assign(**{column: fit})
-        elif kind is None and not asks_for_objects(check) and is_mixed(frame[check.field]):
+        elif kind is None and check.field in mixed and not asks_for_objects(check):
             column = f"{check.field} (objects as pairs)"
             if column not in frame:
                 frame = frame.assign(**{column: frame[check.field].map(as_pairs)})
